@@ -1,0 +1,3 @@
+"""Barnabas: an event-streaming cluster in Python that speaks Kafka's protocol."""
+
+__version__ = "0.1.0"
