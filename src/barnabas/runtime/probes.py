@@ -7,7 +7,7 @@ here) would widen a window; only the simulator ever says yes.
 
 from typing import Protocol, TypeAlias
 
-Fact: TypeAlias = int | str | bytes | bool | None | tuple["Fact", ...]
+Fact: TypeAlias = int | str | bytes | bool | tuple["Fact", ...] | None
 
 
 class Probes(Protocol):
