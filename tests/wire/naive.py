@@ -24,14 +24,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 from uuid import UUID
 
 SCHEMAS: Final = Path(__file__).parents[2] / "src" / "barnabas" / "wire" / "schema"
 UNKNOWN: Final = "_unknownTaggedFields"
+LENGTHS: Final = {"string": ">h", "bytes": ">i", "records": ">i"}
 
-Value: TypeAlias = "None | bool | int | float | str | bytes | UUID | list[Value] | dict[str, Value]"
+Value: TypeAlias = "bool | int | float | str | bytes | UUID | list[Value] | dict[str, Value] | None"
 Struct: TypeAlias = "dict[str, Value]"
+Schema: TypeAlias = dict[str, Any]
+"""A schema file as `json` reads it; the one place here that trusts what it finds."""
 
 INTEGERS: Final = {
     "int8": (-(2**7), 2**7 - 1, ">b"),
@@ -78,6 +81,7 @@ class Field:
     tag: int
     tagged: Versions
     default: str | None
+    ignorable: bool
     never_flexible: bool
     fields: "tuple[Field, ...]"
 
@@ -94,6 +98,8 @@ class Twin:
     type: str
     api_key: int | None
     versions: Versions
+    served: Versions
+    """What Kafka itself still serves; fewer than `versions` in many cases."""
     flexible: Versions
     fields: tuple[Field, ...]
 
@@ -122,36 +128,39 @@ class Twin:
 @cache
 def twin(name: str) -> Twin:
     """Load the message of this name."""
-    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
-    commons = {common["name"]: common["fields"] for common in schema.get("commonStructs", [])}
+    return read_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
 
-    def fields(raw: list[dict[str, object]]) -> tuple[Field, ...]:
-        return tuple(field(one) for one in raw)
 
-    def field(raw: dict[str, object]) -> Field:
-        type_name = str(raw["type"])
-        element = type_name.removeprefix("[]")
-        inner = raw.get("fields", commons.get(element, []))
+def read_schema(schema: Schema) -> Twin:
+    """Understand a schema file, ours or Kafka's own."""
+    commons = {one["name"]: one["fields"] for one in schema.get("commonStructs", [])}
+
+    def field(raw: Schema) -> Field:
+        element = raw["type"].removeprefix("[]")
         return Field(
-            name=str(raw["name"]),
+            name=raw["name"],
             type="struct" if element[0].isupper() else element,
-            is_array=type_name.startswith("[]"),
-            versions=Versions.parse(str(raw["versions"])),
-            nullable=Versions.parse(str(raw.get("nullableVersions", "none"))),
-            tag=int(str(raw.get("tag", "-1"))),
-            tagged=Versions.parse(str(raw.get("taggedVersions", "none"))),
-            default=cast(str | None, raw.get("default")),
+            is_array=raw["type"] != element,
+            versions=Versions.parse(raw["versions" if "versions" in raw else "taggedVersions"]),
+            nullable=Versions.parse(raw.get("nullableVersions", "none")),
+            tag=int(raw.get("tag", -1)),
+            tagged=Versions.parse(raw.get("taggedVersions", "none")),
+            # A null that is not quoted is Kafka's way to say nothing.
+            default=None if raw.get("default") is None else str(raw["default"]),
+            ignorable=bool(raw.get("ignorable", False)),
             never_flexible=raw.get("flexibleVersions") == "none",
-            fields=fields(cast(list[dict[str, object]], inner)),
+            fields=tuple(map(field, raw.get("fields", commons.get(element, [])))),
         )
 
+    valid = schema["validVersions"]
     return Twin(
         name=schema["name"],
         type=schema["type"],
         api_key=schema.get("apiKey"),
-        versions=Versions.parse(schema["validVersions"]),
-        flexible=Versions.parse(schema["flexibleVersions"]),
-        fields=fields(schema["fields"]),
+        versions=Versions.parse(valid),
+        served=Versions.parse(schema.get("servedVersions", valid)),
+        flexible=Versions.parse(schema.get("flexibleVersions", "none")),
+        fields=tuple(map(field, schema["fields"])),
     )
 
 
@@ -173,9 +182,7 @@ def default_of(field: Field, version: int) -> Value:
     if field.type == "struct":
         plain = (inner for inner in field.fields if version in inner.versions)
         return {
-            inner.key: default_of(inner, version)
-            for inner in plain
-            if version not in inner.tagged
+            inner.key: default_of(inner, version) for inner in plain if version not in inner.tagged
         }
     match field.type:
         case "string":
@@ -185,7 +192,7 @@ def default_of(field: Field, version: int) -> Value:
         case "uuid":
             return UUID(int=0)
         case "bool":
-            return field.default == "true"
+            return (field.default or "").lower() == "true"
         case "float64":
             return float(field.default or 0)
         case _:
@@ -203,7 +210,9 @@ def write_struct(fields: tuple[Field, ...], version: int, flexible: bool, messag
             continue
         if version in field.tagged:
             if field.key in message and message[field.key] != default_of(field, version):
-                tagged.append((field.tag, write_field(field, version, flexible, message[field.key])))
+                tagged.append(
+                    (field.tag, write_field(field, version, flexible, message[field.key]))
+                )
         else:
             out += write_field(field, version, flexible, message[field.key])
     for tag, data in cast(list[tuple[int, bytes]], message.get(UNKNOWN, [])):
@@ -242,9 +251,13 @@ def write_one(field: Field, version: int, flexible: bool, value: Value) -> bytes
             return write_struct(field.fields, version, flexible, value)
         case "string", str():
             data = value.encode()
-            return (write_uvarint(len(data) + 1) if flexible else struct.pack(">h", len(data))) + data
+            return (
+                write_uvarint(len(data) + 1) if flexible else struct.pack(">h", len(data))
+            ) + data
         case "bytes" | "records", bytes():
-            return (write_uvarint(len(value) + 1) if flexible else struct.pack(">i", len(value))) + value
+            return (
+                write_uvarint(len(value) + 1) if flexible else struct.pack(">i", len(value))
+            ) + value
         case "uuid", UUID():
             return value.bytes
         case "bool", bool():
@@ -356,9 +369,6 @@ def read_field(field: Field, version: int, reader: Reader) -> Value:
         else:
             elements.append(read_one(field, version, reader, 0))
     return elements
-
-
-LENGTHS: Final = {"string": ">h", "bytes": ">i", "records": ">i"}
 
 
 def read_one(field: Field, version: int, reader: Reader, size: int) -> Value:
