@@ -19,7 +19,7 @@ NOT_UTF_8: Final = (b"\xc0\x80", b"\xed\xa0\x80", b"\xf5", b"\xe2\x82", b"\xff")
 def mutate(data: bytes, other: bytes, random: Random) -> bytes:
     """Break `data` in one to three ways; `other` is what it may be spliced with."""
     broken = bytearray(data)
-    for _ in range(random.choice((1, 1, 2, 3))):
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
         random.choice(WAYS)(broken, other, random)
     return bytes(broken)
 

@@ -19,6 +19,7 @@ random message, rich in edge values, and `printed` is what Kafka's converter mak
 
 import base64
 import json
+import math
 import struct
 from dataclasses import dataclass
 from functools import cache
@@ -472,7 +473,7 @@ def json_of(value: object) -> str:
 
 
 def print_struct(fields: tuple[Field, ...], message: Struct) -> Struct:
-    """Leave out tags nobody knows, and the content of records."""
+    """Leave out tags nobody knows, and the content of records; name what is no number."""
     return {
         field.key: print_value(field, message[field.key])
         for field in fields
@@ -488,5 +489,7 @@ def print_value(field: Field, value: Value) -> Value:
             return [print_value(field, one) for one in value]
         case "records", bytes():
             return b""
+        case "float64", float() if not math.isfinite(value):
+            return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
         case _:
             return value
