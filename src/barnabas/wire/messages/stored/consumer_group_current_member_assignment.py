@@ -32,5 +32,5 @@ class ConsumerGroupCurrentMemberAssignmentValue(Message, key=8, versions="0", fl
         topic_id: Uuid = field(uuid, "0+")
         partitions: Sequence[int] = field(array_of(int32), "0+")
         assignment_epochs: Sequence[int] | None = field(
-            array_of(int32), "0+", default=None, nullable="0+", tag=0, tagged="0+"
+            array_of(int32), "0+", nullable="0+", tag=0, tagged="0+"
         )

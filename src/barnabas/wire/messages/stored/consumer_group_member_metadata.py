@@ -26,7 +26,7 @@ class ConsumerGroupMemberMetadataValue(Message, key=5, versions="0", flexible="0
     rebalance_timeout_ms: int = field(int32, "0+", default=-1)
     server_assignor: str | None = field(string, "0+", nullable="0+")
     classic_member_metadata: ConsumerGroupMemberMetadataValue.ClassicMemberMetadata | None = field(
-        struct_of("ClassicMemberMetadata"), "0+", default=None, nullable="0+", tag=0, tagged="0+"
+        struct_of("ClassicMemberMetadata"), "0+", nullable="0+", tag=0, tagged="0+"
     )
 
     class ClassicMemberMetadata(Struct):

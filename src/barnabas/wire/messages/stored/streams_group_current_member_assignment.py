@@ -43,5 +43,5 @@ class StreamsGroupCurrentMemberAssignmentValue(Message, key=22, versions="0", fl
         subtopology_id: str = field(string, "0+")
         partitions: Sequence[int] = field(array_of(int32), "0+")
         assignment_epochs: Sequence[int] | None = field(
-            array_of(int32), "0+", default=None, nullable="0+", tag=0, tagged="0+"
+            array_of(int32), "0+", nullable="0+", tag=0, tagged="0+"
         )

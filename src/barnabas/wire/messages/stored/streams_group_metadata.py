@@ -20,9 +20,7 @@ class StreamsGroupMetadataValue(Message, key=17, versions="0", flexible="0+"):
     metadata_hash: int = field(int64, "0+")
     validated_topology_epoch: int = field(int32, "0+", default=-1, tag=0, tagged="0+")
     last_assignment_configs: Sequence[StreamsGroupMetadataValue.LastAssignmentConfig] | None = (
-        field(
-            array_of("LastAssignmentConfig"), "0+", default=None, nullable="0+", tag=1, tagged="0+"
-        )
+        field(array_of("LastAssignmentConfig"), "0+", nullable="0+", tag=1, tagged="0+")
     )
 
     class LastAssignmentConfig(Struct):
