@@ -7,10 +7,11 @@ by people.
 
 from typing import cast
 
-from barnabas.wire.messages import message_class
-from barnabas.wire.structs import Message, Struct
 from tests.wire import naive
 from tests.wire.naive import Field, Twin, Value
+
+from barnabas.wire.messages import message_class
+from barnabas.wire.structs import Message, Struct
 
 
 def to_message(twin: Twin, version: int, plain: naive.Struct) -> Message:
