@@ -1,0 +1,1 @@
+"""Agreement with strangers: each suite is judged by something we did not write."""

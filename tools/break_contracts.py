@@ -1,0 +1,124 @@
+"""Prove that the import contracts bite: break each in a copy of the tree and see it caught by name.
+
+    python -m tools.break_contracts
+
+Each violation is one line added to one module (or one new module).  It counts as caught only if
+`lint-imports` reports the contract that is there to forbid it.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from barnabas.model.value import value
+
+ROOT: Final = Path(__file__).parent.parent
+
+
+@value
+class Violation:
+    """A line that must not be in a module, and the contract that says so."""
+
+    module: str
+    line: str
+    contract: str
+
+
+LAYERS: Final = "The tree reads top down"
+CORES: Final = "Cores are synchronous and silent"
+WORLD: Final = "Time, entropy, disk, sockets and threads come from barnabas.runtime"
+RUNTIME: Final = "The world is protocols; the bundle is on top"
+PARTIES: Final = "Third-party packages enter by one door each, and there is none yet"
+CYCLES: Final = "No cycles between sibling modules"
+MESSAGES: Final = "Messages know how they are declared and nothing else"
+SIMULATED: Final = "The simulated world has no door to the real one"
+
+VIOLATIONS: Final = (
+    Violation("model/errors.py", "from barnabas.wire import codec", LAYERS),
+    Violation("runtime/disk.py", "from barnabas.host import disk", LAYERS),
+    Violation("wire/codec.py", "from barnabas.sim import world", LAYERS),
+    Violation("wire/connection.py", "import barnabas.cli.main", LAYERS),
+    Violation("host/network.py", "from barnabas.sim import network", LAYERS),
+    Violation("sim/network.py", "from barnabas.host import network", LAYERS),
+    Violation("host/clock.py", "from barnabas.cli import main", LAYERS),
+    Violation("surprise/__init__.py", '"""A package nobody placed."""', LAYERS),
+    Violation("wire/connection.py", "import asyncio", CORES),
+    Violation("wire/codec.py", "import logging", CORES),
+    Violation("wire/connection.py", "from barnabas.runtime import tasks", CORES),
+    Violation("wire/codec.py", "import time", WORLD),
+    Violation("runtime/tasks.py", "import threading", WORLD),
+    Violation("runtime/entropy.py", "import random", WORLD),
+    Violation("runtime/disk.py", "import os", WORLD),
+    Violation("model/value.py", "import datetime", WORLD),
+    Violation("runtime/clock.py", "from barnabas.runtime import runtime", RUNTIME),
+    Violation("runtime/probes.py", "from barnabas.runtime import clock", RUNTIME),
+    Violation("wire/codec.py", "import numpy", PARTIES),
+    Violation("model/value.py", "from barnabas.model import errors, ids", CYCLES),
+    Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
+    Violation("sim/network.py", "import socket", SIMULATED),
+    Violation("sim/kernel.py", "import time", SIMULATED),
+)
+
+
+def broken(source: Path) -> list[str]:
+    """Return the names of the contracts that a tree breaks."""
+    program = str(Path(sys.executable).parent / "lint-imports")
+    done = subprocess.run(
+        [program, "--no-cache", "--config", str(ROOT / "pyproject.toml")],
+        cwd=source,
+        env=os.environ | {"PYTHONPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = re.findall(r"^(.*?) BROKEN$", done.stdout, re.MULTILINE)
+    assert done.returncode == 0 or names, done.stdout + done.stderr
+    return names
+
+
+def seeded(source: Path, violation: Violation) -> list[str]:
+    """Return what is broken once this violation is in the tree; take it out again."""
+    module = source / "barnabas" / violation.module
+    before = module.read_text() if module.exists() else None
+    module.parent.mkdir(exist_ok=True)
+    module.write_text((before or "") + violation.line + "\n")
+    caught = broken(source)
+    if before is None:
+        shutil.rmtree(module.parent)
+    else:
+        module.write_text(before)
+    return caught
+
+
+def main() -> None:
+    """Seed each violation in turn and print what caught it."""
+    with tempfile.TemporaryDirectory() as place:
+        source = Path(place)
+        ignore = shutil.ignore_patterns("__pycache__", "schema")
+        shutil.copytree(ROOT / "src" / "barnabas", source / "barnabas", ignore=ignore)
+        clean = broken(source)
+        assert not clean, f"the tree itself breaks {clean}"
+        missed = 0
+        for violation in VIOLATIONS:
+            caught = violation.contract in seeded(source, violation)
+            missed += not caught
+            row = {
+                "module": violation.module,
+                "line": violation.line,
+                "contract": violation.contract,
+                "caught": caught,
+            }
+            print(json.dumps(row), flush=True)
+    print(json.dumps({"violations": len(VIOLATIONS), "missed": missed}))
+    if missed:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
