@@ -176,6 +176,8 @@ class HostFile:
     def read(self, offset: int, count: int) -> bytes:
         """Return up to ``count`` bytes at ``offset``; fewer only where the file ends."""
         assert self._open, f"{self._path} was closed"
+        assert offset >= 0
+        assert count >= 0
         try:
             data = os.pread(self._fd, count, offset)
             while 0 < len(data) < count:
@@ -190,6 +192,7 @@ class HostFile:
     def read_into(self, offset: int, into: memoryview) -> int:
         """Fill ``into`` from ``offset``; return how many bytes the file had."""
         assert self._open, f"{self._path} was closed"
+        assert offset >= 0
         count = 0
         try:
             while count < len(into):
@@ -205,6 +208,8 @@ class HostFile:
         """Write the parts one after another at ``offset``, all of them; return how many bytes."""
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
+        # To pwritev, -1 would mean "wherever the last write ended".
+        assert offset >= 0
         total = sum(map(len, parts))
         try:
             written = os.pwritev(self._fd, parts[:PARTS_MAX], offset)
@@ -219,6 +224,7 @@ class HostFile:
         """Make the file exactly ``size`` bytes long; what it gains reads as zeros."""
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
+        assert size >= 0
         try:
             os.ftruncate(self._fd, size)
         except OSError as error:
@@ -234,8 +240,7 @@ class HostFile:
         """
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
-        if size <= 0:
-            return
+        assert size > 0
         try:
             end = os.fstat(self._fd).st_size
             os.posix_fallocate(self._fd, 0, size)
