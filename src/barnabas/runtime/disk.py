@@ -15,7 +15,8 @@ must not sync again and hope; the log that owned those bytes goes offline.
 
 Failures are ``OSError`` with an ``errno`` and the path: ENOSPC, EIO, ENOENT, EROFS and so on,
 whichever world this is.  Using a closed file, writing to one opened to be read, or an offset below
-zero is a bug and an ``AssertionError``.  Paths are plain strings with ``/`` between names, without ``..``.
+zero is a bug and an ``AssertionError``.  Paths are plain strings with ``/`` between names, and
+without ``..``.
 """
 
 from collections.abc import Sequence

@@ -339,7 +339,7 @@ def tear(
             for start in range(0, PAGE, SECTOR):
                 kept = len(done) - draw.below("disk.crash.sector", len(done) + 1)
                 source = version(durable, index, done[:kept])
-                if not kept and index not in durable.pages:
+                if not kept and index * PAGE + start >= durable.size:
                     which = draw.below("disk.crash.stale", len(stale) + 1)
                     source = (ZEROS, *stale)[which]
                 page[start : start + SECTOR] = source[start : start + SECTOR]
