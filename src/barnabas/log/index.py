@@ -158,8 +158,9 @@ class SortedTable:
 
     async def sync(self) -> None:
         """Return when a settled table is durable; a live one has nothing on disk to be lost."""
-        if self._file is not None:
-            await self._file.sync()
+        file = self._file
+        if file is not None:
+            await file.sync()
 
     def close(self) -> None:
         """Give the file back, if it was opened."""

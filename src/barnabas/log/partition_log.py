@@ -516,6 +516,7 @@ class PartitionLog:
         self._cutting = True
         for segment in self.segments:
             segment.close()
+        self.snapshots.close()
         while self._retired:
             self._retired.pop(0)[1].close()
 

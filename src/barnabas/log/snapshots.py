@@ -22,7 +22,7 @@ from barnabas.log.segment import Segment
 from barnabas.model.errors import CorruptLog
 from barnabas.records.batch import BatchHeader
 from barnabas.records.control import EndTransaction, end_transaction
-from barnabas.runtime.disk import Disk
+from barnabas.runtime.disk import Disk, File
 
 
 class Snapshots:
@@ -31,7 +31,8 @@ class Snapshots:
     def __init__(self, disk: Disk, directory: str) -> None:
         self._disk: Final = disk
         self._directory: Final = directory
-        self._unsynced: dict[int, None] = {}
+        # Open until they are durable: who opens a file anew is not told that its bytes were lost.
+        self._unsynced: dict[int, File] = {}
 
     def path(self, offset: int) -> str:
         """Return the path of the snapshot at an offset."""
@@ -48,28 +49,28 @@ class Snapshots:
         if self._disk.exists(path):
             return
         file = self._disk.open(path, "exclusive")
-        try:
-            file.write(0, [table.snapshot()])
-        finally:
-            file.close()
-        self._unsynced[table.end_offset] = None
+        self._unsynced[table.end_offset] = file
+        file.write(0, [table.snapshot()])
 
     async def sync(self) -> None:
         """Return when the snapshots written so far are durable, their names excepted."""
-        for offset in list(self._unsynced):
-            if self._disk.exists(self.path(offset)):
-                file = self._disk.open(self.path(offset), "write")
-                try:
-                    await file.sync()
-                finally:
-                    file.close()
-            self._unsynced.pop(offset, None)
+        for offset, file in list(self._unsynced.items()):
+            await file.sync()
+            if self._unsynced.get(offset) is file:
+                del self._unsynced[offset]
+                file.close()
 
     def remove(self, offsets: Iterable[int]) -> None:
         """Remove snapshots; durable once the directory is synced."""
         for offset in offsets:
             self._disk.remove(self.path(offset))
-            self._unsynced.pop(offset, None)
+            if (file := self._unsynced.pop(offset, None)) is not None:
+                file.close()
+
+    def close(self) -> None:
+        """Give the files back that were not made durable."""
+        while self._unsynced:
+            self._unsynced.popitem()[1].close()
 
     def load(self, log_start: int, end_offset: int) -> ProducerTable:
         """Return the newest table in a range; snapshots that are not whole are removed."""

@@ -1,9 +1,11 @@
-"""What can go wrong, in three kinds that are never mixed.
+"""What can go wrong, in four kinds that are never mixed.
 
 - ``Refused``: a peer asked for what cannot be.  Raised or returned wherever that is noticed, made
   a code of in one place, the handler; the connection goes on.
 - ``ProtocolError``: the bytes themselves are wrong.  ``RemoteProtocolError`` if the peer sent
   them, ``LocalProtocolError`` if we were about to; the connection is closed.
+- ``CorruptLog``: a disk holds what no log has written.  Nobody's request is to blame; who reads
+  the file knows what is safe to do without it.
 - A bug is an ``assert``, and nobody catches it.
 
 ``ErrorCode`` is Kafka 4.3's table: numbers and names are Kafka's, the words are ours.  A client
@@ -194,3 +196,7 @@ class LocalProtocolError(ProtocolError):
 
 class UnsupportedVersionError(LocalProtocolError):
     """We meant to say what the version agreed upon cannot carry."""
+
+
+class CorruptLog(Exception):  # noqa: N818 - it is what was found on a disk
+    """A file of a log holds what cannot have been written by a log."""
