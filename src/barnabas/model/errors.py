@@ -72,7 +72,10 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_VERSION = 35, "this version of the API is not served"
     TOPIC_ALREADY_EXISTS = 36, "there is a topic of this name"
     INVALID_PARTITIONS = 37, "the number of partitions makes no sense"
-    INVALID_REPLICATION_FACTOR = 38, "the replication factor is below 1 or above what there are brokers"
+    INVALID_REPLICATION_FACTOR = (
+        38,
+        "the replication factor is below 1 or above what there are brokers",
+    )
     INVALID_REPLICA_ASSIGNMENT = 39, "the assignment of replicas makes no sense"
     INVALID_CONFIG = 40, "a config has no such name or value"
     NOT_CONTROLLER = 41, "another node is the active controller", AGAIN
