@@ -36,6 +36,7 @@ from barnabas.log.checkpoints import (
     encode_offsets,
     encode_topic_id,
 )
+from barnabas.log.compaction import Breathe, Compacted, compact, no_rest
 from barnabas.log.config import LogConfig
 from barnabas.log.health import Health
 from barnabas.log.names import (
@@ -211,10 +212,20 @@ class LogDirectory:
         """Return up to where a log is known to be compacted."""
         return self._cleaned.known.get(of, 0)
 
-    async def record_cleaned(self, of: TopicPartition, offset: int) -> None:
-        """Return when it is durable how far a log is compacted."""
-        self._cleaned.known[of] = offset
-        await self._cleaned.write()
+    async def compact(
+        self, of: TopicPartition, wall_ms: int, breathe: Breathe = no_rest
+    ) -> Compacted | None:
+        """Compact a log once and remember durably how far; None if there was nothing to do."""
+        log = self.logs[of]
+        self.health.check()
+        try:
+            done = await compact(log, self.cleaned_to(of), wall_ms, breathe=breathe)
+            if done is not None:
+                self._cleaned.known[of] = done.end_offset
+                await self._cleaned.write()
+        except OSError as error:
+            raise self.health.fail(error) from error
+        return done
 
     async def checkpoint(self) -> None:
         """Return when recovery points, start offsets and high watermarks of all logs are durable.

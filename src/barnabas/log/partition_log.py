@@ -35,7 +35,7 @@ from barnabas.log.config import LogConfig
 from barnabas.log.epochs import EpochCache, EpochEnd
 from barnabas.log.health import Health
 from barnabas.log.index import OFFSET_ENTRY, TIME_ENTRY
-from barnabas.log.names import EPOCH_CHECKPOINT, TopicPartition
+from barnabas.log.names import CLEANED, EPOCH_CHECKPOINT, SWAP, TopicPartition
 from barnabas.log.producers import Duplicate, Finished, Origin, ProducerTable, Staging
 from barnabas.log.segment import Segment, Slice
 from barnabas.log.snapshots import Snapshots, marker_in, replay
@@ -118,6 +118,7 @@ class PartitionLog:
         # A flush that was under way when the log was cut must not move the recovery point.
         self._cuts = 0
         self._cutting = False
+        self._swapping = False
         self._active_since_ms = wall_ms
         self._unflushed_since_ms: int | None = None
         self._unflushed_records = 0
@@ -340,13 +341,6 @@ class PartitionLog:
         del self.segments[first:last], self._bases[first:last]
         return dropped
 
-    def replace(self, first: int, last: int, by: Segment) -> list[Segment]:
-        """Put one segment in the place of some; return those."""
-        replaced = self.segments[first:last]
-        self.segments[first:last] = [by]
-        self._bases[first:last] = [by.base_offset]
-        return replaced
-
     def retire(self, segments: Sequence[Segment], wall_ms: int) -> None:
         """Remove the files of segments that are no longer in the log.
 
@@ -544,6 +538,7 @@ class PartitionLog:
         if offset < self.segments[0].base_offset:
             await self.restart_at(offset, wall_ms)
             return
+        assert not self._swapping, f"{self}: cut while it is being compacted"
         self._cutting = True
         try:
             if offset < self.end_offset:
@@ -576,6 +571,7 @@ class PartitionLog:
         the log's place.  From when the start offset is recorded, recovery finishes the work.
         """
         self._ready()
+        assert not self._swapping, f"{self}: cut while it is being compacted"
         self._cutting = True
         try:
             await self._vouch_only_below(offset)
@@ -642,6 +638,66 @@ class PartitionLog:
             await self.home.record_start(self.of, offset)
         except OSError as error:
             raise self.home.health.fail(error) from error
+
+    async def delete_oldest(self, count: int, wall_ms: int) -> None:
+        """Return when the oldest segments, all below the recorded start, are durably gone."""
+        assert not self._swapping, f"{self}: cut while it is being compacted"
+        assert count < len(self.segments), f"{self}: the active segment stays"
+        assert self._bases[count] <= self.start_offset, f"{self}: {count} segments hold records"
+        try:
+            gone = self.drop(0, count)
+            self.retire(gone, wall_ms)
+            self.snapshots.remove(
+                offset for offset in self.snapshots.offsets() if offset < self._bases[0]
+            )
+            await self._sync_names()
+        except OSError as error:
+            raise self.home.health.fail(error) from error
+
+    async def swap(self, old: Sequence[Segment], cleaned: Segment, wall_ms: int) -> bool:
+        """Return when a durable copy has taken the place of some segments.
+
+        False if they are no longer all in the log, and nothing was done.  A crash leaves the old
+        segments or the copy: it counts as soon as all of its files are called ``.swap``, and only
+        then does the first old file go.  While that is under way the log must not be cut.
+        """
+        cleaned.settle()
+        copies = cleaned.names()
+        finals = [path.removesuffix(CLEANED) for path in copies]
+        try:
+            await cleaned.sync()
+            await self.disk.sync_directory(self.directory)
+            cleaned.close()
+            first = self.floor(old[0].base_offset)
+            if self.segments[first : first + len(old)] != list(old):
+                for path in copies:
+                    self.disk.remove(path)
+                return False
+            self._swapping = True
+            for copy, final in zip(copies, finals, strict=True):
+                self.disk.rename(copy, final + SWAP)
+            await self.disk.sync_directory(self.directory)
+            for segment in old:
+                for path in segment.names():
+                    if path not in finals:
+                        self.disk.remove(path)
+                self._retired.append((wall_ms, segment))
+            for final in finals:
+                self.disk.rename(final + SWAP, final)
+            self._names_changed += 1
+            await self._sync_names()
+            self._swapping = False
+            swapped = Segment.open(
+                self.disk, self.directory, cleaned.base_offset, self.config.index_interval_bytes
+            )
+            swapped.next_offset = cleaned.next_offset
+            swapped.adopt_indexes()
+            first = self.floor(old[0].base_offset)
+            self.segments[first : first + len(old)] = [swapped]
+            self._bases[first : first + len(old)] = [swapped.base_offset]
+        except OSError as error:
+            raise self.home.health.fail(error) from error
+        return True
 
 
 def enter_aborted(segment: Segment, ended: Sequence[tuple[Finished, int]]) -> None:
