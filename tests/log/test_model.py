@@ -209,7 +209,7 @@ class LogMachine(RuleBasedStateMachine):
         self.durable_end = min(self.durable_end, offset)
         self._do(lambda: self.log.truncate(offset, self.wall_ms))
         self.stored = self._before(offset)
-        self.durable_end = self.log.end_offset
+        self.durable_end = min(self.durable_end, self.log.end_offset)
         assert self._held() == self._expected(self.stored)
         self._learn()
         # Whoever cuts its log does so for the leader of a new epoch.
