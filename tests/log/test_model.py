@@ -176,8 +176,10 @@ class LogMachine(RuleBasedStateMachine):
                 case "flush":
                     self.flush()
                 case "truncate":
-                    self.durable_end = min(self.durable_end, offset)
                     after = self._before(offset)
+                    # A batch that the cut goes through goes as a whole.
+                    cut = [header_at(d).base_offset for d in before[len(after) :]]
+                    self.durable_end = min(self.durable_end, offset, *cut[:1])
                     self.truncate(seed % 9)
                 case "delete":
                     self.delete_old()
