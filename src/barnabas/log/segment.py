@@ -35,6 +35,10 @@ from barnabas.runtime.disk import Buffer, Disk, File
 # costs a read that a page cache answers anyway.
 WINDOW_BYTES: Final = 4096
 
+# Reserved ahead, if at all: zeros that are there already make a sync cheaper, and writing many of
+# them at once would keep everybody waiting.
+RESERVE_BYTES: Final = 4 << 20
+
 
 @value
 class Slice:
@@ -77,6 +81,7 @@ class Segment:
         self._index_interval_bytes: Final = index_interval_bytes
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
+        self._reserve_to = self._reserved = 0
 
     def __repr__(self) -> str:
         return f"Segment({self.base_offset}…{self.next_offset}, {self.size_bytes} bytes)"
@@ -94,9 +99,9 @@ class Segment:
         """Make an empty segment; its name is durable once the directory is synced."""
         path = f"{directory}/{segment_file(base_offset, LOG)}{suffix}"
         file = disk.open(path, "exclusive")
-        if reserve_bytes:
-            file.allocate(reserve_bytes)
-        return cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
+        segment = cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
+        segment._reserve_to = reserve_bytes
+        return segment
 
     @classmethod
     def open(
@@ -127,6 +132,9 @@ class Segment:
         ``timestamp`` is the youngest in them, ``timestamp_offset`` the last offset of its batch.
         """
         position = self.size_bytes
+        if self._reserved < position + size_bytes <= self._reserve_to:
+            self._reserved = min(self._reserve_to, position + size_bytes + RESERVE_BYTES)
+            self.file.allocate(self._reserved)
         self.file.write(position, parts)
         # The offsets are taken from here on, whatever becomes of an index: were an error to come
         # between, the next append would use them again (KAFKA-7866).
