@@ -137,9 +137,10 @@ class DecoderSource(Source):
         with self.block("def read_tags(buf, pos, count, struct):"):
             with self.block("if count > 127:"):
                 self.line("count, pos = read_uvarint(buf, pos - 1)")
+            self.line("seen = set()")
             self.line("unknown = []")
             with self.block("for _ in range(count):"):
-                self.line("tag, pos, end = read_tag(buf, pos)")
+                self.line("tag, pos, end = read_tag(buf, pos, seen)")
                 word = "if"
                 for carried in layout.tagged:
                     with self.block(f"{word} tag == {carried.tag}:"):
