@@ -25,6 +25,18 @@ from barnabas.wire.messages.index import APIS as ROWS
 from barnabas.wire.messages.index import ApiKey
 from barnabas.wire.structs import Request, Response
 
+__all__ = [
+    "APIS",
+    "Api",
+    "ApiKey",
+    "Listener",
+    "ServedApis",
+    "request_class",
+    "request_header_version",
+    "response_class",
+    "response_header_version",
+]
+
 Listener = Literal["broker", "controller"]
 """The two faces of a cluster: brokers serve clients, controllers serve brokers and operators."""
 

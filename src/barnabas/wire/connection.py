@@ -219,7 +219,8 @@ class ClientConnection:
             data, self.frame_bytes_max, RESPONSE_BYTES_MIN
         )
         try:
-            responses += map(self.read, frames)
+            for frame in frames:
+                responses.append(self.read(frame))  # noqa: PERF401 - what stands before an error is kept
         except RemoteProtocolError as bad_frame:
             error = bad_frame
         if error is not None:

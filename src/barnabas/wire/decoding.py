@@ -8,8 +8,8 @@ The rules by which it is fast, each measured:
 - *The position moves once per variable field.*  What is known in advance is added while reading
   (``pos + 7``), not stored.
 - *A lie about a length needs no check where it is told.*  Slices clip; the position goes beyond
-  the buffer; the next read, or whoever compares the end, finds out.  Only what allocates or loops is checked
-  first (``primitives.long_length``, ``check_count``).
+  the buffer; the next read, or whoever compares the end, finds out.  Only what allocates or loops
+  is checked first (``primitives.long_length``, ``check_count``).
 - *What is rare is elsewhere.*  A struct with tags present calls a reader that is itself written
   on first use; the usual zero byte costs one comparison.
 

@@ -53,7 +53,7 @@ def split(
     Return the frames without their sizes, how many bytes they take, how many bytes there must be
     for the next one, and what is wrong with it if something is.
     """
-    frames = []
+    frames: list[memoryview] = []
     pos, end = 0, len(data)
     wanted = SIZE_BYTES
     while pos + SIZE_BYTES <= end:
@@ -165,7 +165,7 @@ def gathered(message: type[Message], parts: list[Any]) -> list[Any]:
     if not may_be_large(message):
         return [b"".join(parts)]
     out: list[Any] = []
-    small: list[bytes | memoryview] = []
+    small: list[Any] = []
     for part in parts:
         if len(part) < PART_BYTES_MIN and isinstance(part, bytes | bytearray | memoryview):
             small.append(part)
