@@ -296,7 +296,7 @@ def api_row(schema: Schema) -> str:
     What Kafka 4 dropped whole was spoken between brokers that lived with ZooKeeper; a broker that
     does so still may serve it.
     """
-    served: str = schema.get("servedVersions", schema["validVersions"])
+    served = str(schema.get("servedVersions", schema["validVersions"]))
     listeners = {"broker", "controller"} & set(schema["listeners"])
     if served == "none":
         served, listeners = schema["validVersions"], {"broker"}

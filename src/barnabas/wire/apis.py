@@ -59,8 +59,8 @@ class Api:
         return range(first, self.versions.stop)
 
 
-APIS: Final = {
-    ApiKey(key): Api(
+APIS: Final[dict[int, Api]] = {
+    key: Api(
         ApiKey(key), name, parse_versions(served), parse_versions(flexible), frozenset(listeners)
     )
     for key, name, served, flexible, listeners in ROWS
@@ -79,16 +79,16 @@ def response_class(key: ApiKey) -> type[Response]:
     return cast(type[Response], message_class(f"{APIS[key].name}Response"))
 
 
-def request_header_version(key: ApiKey, version: int) -> int:
+def request_header_version(key: int, version: int) -> int:
     """Say which header a request has: 2 has tags, 1 a client id, 0 neither."""
     if version in APIS[key].flexible:
         return 2
-    return 0 if key is ApiKey.CONTROLLED_SHUTDOWN and version == 0 else 1
+    return 0 if key == ApiKey.CONTROLLED_SHUTDOWN and version == 0 else 1
 
 
-def response_header_version(key: ApiKey, version: int) -> int:
+def response_header_version(key: int, version: int) -> int:
     """Say which header a response has: 1 has tags, 0 has none."""
-    return 1 if version in APIS[key].flexible and key is not ApiKey.API_VERSIONS else 0
+    return 1 if version in APIS[key].flexible and key != ApiKey.API_VERSIONS else 0
 
 
 class ServedApis:

@@ -197,7 +197,7 @@ class ClientConnection:
         # Nothing is remembered of a request that could not be written.
         self.next_correlation_id = (correlation_id + 1) & CORRELATION_ID_MAX
         if answered:
-            self.awaited.append((correlation_id, APIS[ApiKey(request.API_KEY)], version))
+            self.awaited.append((correlation_id, APIS[request.API_KEY], version))
         return correlation_id
 
     def to_send(self) -> list[Any]:

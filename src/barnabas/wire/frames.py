@@ -130,7 +130,7 @@ def request_frame(
     request: Request, version: int, correlation_id: int, client_id: str | None
 ) -> list[Any]:
     """Write a request as a whole frame, in parts to be sent one after the other."""
-    key = ApiKey(request.API_KEY)
+    key = request.API_KEY
     header = request_header_version(key, version)
     parts: list[Any] = [b""]
     if header == 0:
@@ -149,7 +149,7 @@ def request_frame(
 def response_frame(response: Response, version: int, correlation_id: int) -> list[Any]:
     """Write a response as a whole frame, in parts to be sent one after the other."""
     parts: list[Any] = [b""]
-    header = response_header_version(ApiKey(response.API_KEY), version)
+    header = response_header_version(response.API_KEY, version)
     encoder(type(response), version)(response, parts)
     size = 4 + header + sum(map(len, parts))
     parts[0] = RESPONSE.pack(size, correlation_id) + (b"\0" if header else b"")
