@@ -29,7 +29,11 @@ M = TypeVar("M", bound=Message)
 
 def decode(message: type[M], version: int, buffer: Buffer) -> M:
     """Read a message that fills the buffer; bytes left over are the peer's error too."""
-    decoded, end = decoder(message, version)(buffer, 0)
+    try:
+        read = message.decoders[version]
+    except KeyError:
+        read = decoder(message, version)
+    decoded, end = read(buffer, 0)
     if end != len(buffer):
         raise RemoteProtocolError(
             f"{message.__name__} v{version}: ends after {end} of {len(buffer)} bytes"
@@ -40,8 +44,12 @@ def decode(message: type[M], version: int, buffer: Buffer) -> M:
 
 def encode(message: Message, version: int) -> bytes:
     """Write a message in one piece."""
+    try:
+        write = message.encoders[version]
+    except KeyError:
+        write = encoder(type(message), version)
     parts: list[Any] = []
-    encoder(type(message), version)(message, parts)
+    write(message, parts)
     return b"".join(parts)
 
 

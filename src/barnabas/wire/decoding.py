@@ -8,21 +8,23 @@ The rules by which it is fast, each measured:
 - *The position moves once per variable field.*  What is known in advance is added while reading
   (``pos + 7``), not stored.
 - *A lie about a length needs no check where it is told.*  Slices clip; the position goes beyond
-  the buffer; the next read or the last line finds out.  Only what allocates or loops is checked
+  the buffer; the next read, or whoever compares the end, finds out.  Only what allocates or loops is checked
   first (``primitives.long_length``, ``check_count``).
 - *What is rare is elsewhere.*  A struct with tags present calls a reader that is itself written
   on first use; the usual zero byte costs one comparison.
 
 Messages without views are decoded from ``bytes`` (copied if need be: slicing and decoding a
-``bytes`` is half the price of a ``memoryview``), messages with views from a ``memoryview``.
+``bytes`` is half the price of a ``memoryview``).  Messages with views are decoded from what they
+are given: of a ``memoryview`` record data is a view, of ``bytes`` a copy.
 """
 
 from collections.abc import Callable
+from functools import cache
 from struct import error as StructError  # noqa: N812 - a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import RemoteProtocolError
-from barnabas.wire.layout import Carried, Layout, least_bytes
+from barnabas.wire.layout import VIEWS, Carried, Layout, least_bytes
 from barnabas.wire.primitives import (
     BadBytesError,
     Repeated,
@@ -36,7 +38,11 @@ from barnabas.wire.source import Source, size_of, snake
 from barnabas.wire.structs import UNKNOWN, ArrayOf, Blob, Kind, Scalar, StructOf, default_of
 
 Decoder = Callable[[Any, int], tuple[Any, int]]
-"""(buffer, position) to (message, position behind it); raises ``RemoteProtocolError``."""
+"""(buffer, position) to (message, position behind it); raises ``RemoteProtocolError``.
+
+A length that reaches beyond the buffer may show only in the position behind the message, so
+whoever calls this compares that with the end of the buffer, as ``codec.decode`` does.
+"""
 
 TagReader = Callable[[Any, int, int, Any], int]
 """(buffer, position, count, struct) to the position behind the tags."""
@@ -46,16 +52,21 @@ UNPACK_MANY: Final = {
 }
 
 
+FEW: Final = 16
+"""Arrays of scalars below this length have their unpacker in a tuple: replicas, mostly."""
+
+
+@cache
+def unpack_few(code: str) -> tuple[Callable[..., Any], ...]:
+    """Return the unpackers of 0, 1, 2 and so on of a scalar."""
+    return tuple(UNPACK_MANY[code][count] for count in range(FEW))
+
+
 def damaged(message: str, version: int, why: Exception) -> RemoteProtocolError:
     """Say which message the bytes were meant to be."""
     if isinstance(why, BadBytesError | UnicodeDecodeError):
         return RemoteProtocolError(f"{message} v{version}: {why}")
     return RemoteProtocolError(f"{message} v{version}: ends in the middle of a field")
-
-
-def beyond(message: str, version: int) -> RemoteProtocolError:
-    """Say that a length reached beyond the end."""
-    return RemoteProtocolError(f"{message} v{version}: a field is longer than the message")
 
 
 def was_null(field: str) -> BadBytesError:
@@ -77,7 +88,6 @@ ALWAYS: Final = {
     "new": object.__new__,
     "DAMAGE": (IndexError, ValueError, StructError),
     "damaged": damaged,
-    "beyond": beyond,
     "was_null": was_null,
     "early_tag": early_tag,
     "wrong_size": wrong_size,
@@ -86,7 +96,6 @@ ALWAYS: Final = {
     "read_uvarint": read_uvarint,
     "read_tag": read_tag,
     "read_unknown_tags": read_unknown_tags,
-    "many": UNPACK_MANY,
 }
 """What every written decoder may speak of."""
 
@@ -110,18 +119,16 @@ class DecoderSource(Source):
     def message(self, layout: Layout) -> str:
         """Write ``decode(buf, pos)`` for a whole message."""
         what = f"{layout.struct.__name__!r}, {layout.version}"
-        kind, convert = ("memoryview", "memoryview") if self.views else ("bytes", "bytes")
         with self.block("def decode(buf, pos):"):
-            with self.block(f"if type(buf) is not {kind}:"):
-                self.line(f"buf = {convert}(buf)")
+            if not self.views:
+                with self.block("if type(buf) is not bytes:"):
+                    self.line("buf = bytes(buf)")
             with self.block("try:"):
                 self.struct(layout, "message")
                 self.flush()
                 self.settle()
             with self.block("except DAMAGE as why:"):
                 self.line(f"raise damaged({what}, why) from why")
-            with self.block("if pos > len(buf):"):
-                self.line(f"raise beyond({what})")
             self.line("return message, pos")
         return self.text()
 
@@ -171,6 +178,11 @@ class DecoderSource(Source):
         name = layout.struct.__name__
         self.names[name] = layout.struct
         self.line(f"{variable} = new({name})")
+        self.content_of_struct(layout, variable)
+
+    def content_of_struct(self, layout: Layout, variable: str) -> None:
+        """Write the reading of a struct that has been made."""
+        name = layout.struct.__name__
         for absent in layout.absent:
             self.default(layout, absent, variable)
         for carried in layout.tagged:
@@ -223,21 +235,43 @@ class DecoderSource(Source):
         self.struct(layout.inner(kind), variable)
         self.line(f"{target} = {variable}")
 
-    def length(self, carried: Carried, small: bool, variable: str = "length") -> int:
-        """Write the reading of a length; return by how much it is larger than what it counts."""
+    def length(
+        self, carried: Carried, small: bool, large: bool = False, variable: str = "length"
+    ) -> int:
+        """Write the reading of a length; return by how much it is larger than what it counts.
+
+        Record data is seldom below 128 bytes, so lengths of two and three bytes are read inline.
+        """
         if carried.compact:
             self.run.append(("B", variable))
             self.flush()
             with self.block(f"if {variable} > 127:"):
-                self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
+                if large:
+                    self.two_or_three_bytes(variable)
+                else:
+                    self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
             return 1
         self.run.append(("h" if small else "i", variable))
         self.flush()
         return 0
 
+    def two_or_three_bytes(self, variable: str) -> None:
+        """Write the reading of the rest of a length whose first byte says that there is more."""
+        self.line(f"second = buf[{self.at()}]")
+        with self.block("if second < 128:"):
+            self.line(f"{variable} += (second << 7) - 128")
+            self.line("pos += 1")
+        with self.block("else:"):
+            self.line(f"third = buf[{self.at()} + 1]")
+            with self.block("if third < 128:"):
+                self.line(f"{variable} += (third << 14) + (second << 7) - 16512")
+                self.line("pos += 2")
+            with self.block("else:"):
+                self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
+
     def blob(self, kind: Blob, carried: Carried, target: str) -> None:
         """Write the reading of text or bytes."""
-        more = self.length(carried, small=kind.name == "string")
+        more = self.length(carried, small=kind.name == "string", large=kind.name in VIEWS)
         there = "length" if more else "length >= 0"
         if carried.nullable:
             before = self.ahead
@@ -271,53 +305,79 @@ class DecoderSource(Source):
         self.ahead = 0
 
     def array(self, element: Kind, carried: Carried, target: str, layout: Layout) -> None:
-        """Write the reading of an array."""
+        """Write the reading of an array; an empty or absent one is the rare branch."""
         count = f"count{self.depth}"
         more = self.length(carried, small=False, variable=count)
         if not more:
             with self.block(f"if {count} > 127:"):
                 self.line(f"check_count(buf, {self.at()}, {count})")
         self.settle()
-        there = count if more else f"{count} >= 0"
-        if carried.nullable:
-            with self.block(f"if {there}:"):
+        with self.block(f"if {count} > {more}:"):
+            if isinstance(element, Scalar):
+                self.scalars(element, target, count, more)
+            else:
                 self.elements(element, carried, target, layout, count, more)
-            with self.block("else:"):
+        with self.block(f"elif {count} == {more}:"):
+            self.line(f"{target} = ()" if isinstance(element, Scalar) else f"{target} = []")
+        with self.block("else:"):
+            if carried.nullable:
                 self.line(f"{target} = None")
-        else:
-            with self.block(f"if not {there}:" if more else f"if {count} < 0:"):
+            else:
                 self.line(f"raise was_null({carried.name!r})")
-            self.elements(element, carried, target, layout, count, more)
+
+    def scalars(self, element: Scalar, target: str, count: str, more: int) -> None:
+        """Write the reading of all elements at once; few of them by an unpacker at hand."""
+        many, few = f"many_{element.name}", f"few_{element.name}"
+        self.names[many] = UNPACK_MANY[element.code]
+        self.names[few] = unpack_few(element.code)
+        if more:
+            self.line(f"{count} -= 1")
+        unpack = f"({few} if {count} < {FEW} else {many})[{count}]"
+        self.line(f"{target} = {unpack}(buf, pos)")
+        self.line(f"pos += {element.size} * {count}" if element.size > 1 else f"pos += {count}")
 
     def elements(
-        self, element: Kind, carried: Carried, target: str, layout: Layout, count: str, more: int
+        self,
+        element: Blob | StructOf | ArrayOf,
+        carried: Carried,
+        target: str,
+        layout: Layout,
+        count: str,
+        more: int,
     ) -> None:
-        """Write the reading of an array's elements."""
-        if isinstance(element, Scalar):
-            if more:
-                self.line(f"{count} -= 1")
-            self.line(f"{target} = many[{element.code!r}][{count}](buf, pos)")
-            self.line(f"pos += {element.size} * {count}" if element.size > 1 else f"pos += {count}")
-            return
+        """Write the reading of elements one by one.
+
+        The first is in the list from the start: most arrays have one element, and appending to an
+        empty list costs an allocation more.
+        """
         items = f"items{self.depth}"
-        self.line(f"{target} = {items} = []")
-        with self.block(f"while {count} > {more}:"):
-            self.line(f"{count} -= 1")
-            if isinstance(element, StructOf):
-                variable = snake(element.name)
+        match element:
+            case StructOf(name=name):
                 inside = layout.inner(element)
                 # What bounds an array by its frame (``check_count``).
-                assert least_bytes(inside) > 0, f"{element.name} can be empty"
-                self.struct(inside, variable)
-            else:
-                assert isinstance(element, Blob)
-                variable = "item"
+                assert least_bytes(inside) > 0, f"{name} can be empty"
+                variable = snake(name)
+                self.names[name] = inside.struct
+                self.line(f"{target} = {items} = [{variable} := new({name})]")
+                with self.block("while True:"):
+                    self.content_of_struct(inside, variable)
+                    self.flush()
+                    self.settle()
+                    with self.block(f"if {count} == {more + 1}:"):
+                        self.line("break")
+                    self.line(f"{count} -= 1")
+                    self.line(f"{items}.append({variable} := new({name}))")
+            case Blob():
                 plain = Carried(carried.name, carried.declared, layout.version, carried.compact, -1)
                 plain.nullable = False
-                self.blob(element, plain, variable)
-            self.flush()
-            self.settle()
-            self.line(f"{items}.append({variable})")
+                self.line(f"{target} = {items} = []")
+                with self.block(f"while {count} > {more}:"):
+                    self.line(f"{count} -= 1")
+                    self.blob(element, plain, "item")
+                    self.settle()
+                    self.line(f"{items}.append(item)")
+            case ArrayOf():
+                raise AssertionError("Kafka has no arrays of arrays")
 
     def at(self) -> str:
         """Return where the next byte is."""

@@ -48,7 +48,6 @@ ALWAYS: Final = {
     "uvarint": uvarint,
     "small": SMALL,
     "tag_section": tag_section,
-    "many": PACK_MANY,
 }
 """What every written encoder may speak of."""
 
@@ -239,8 +238,9 @@ class EncoderSource(Source):
             self.line(f"{count} = len({items}){more}")
         self.length(carried, small=False, variable=count)
         match element:
-            case Scalar(code=code):
-                self.line(f"add(many[{code!r}][len({items})](*{items}))")
+            case Scalar(code=code, name=name):
+                self.names[f"many_{name}"] = PACK_MANY[code]
+                self.line(f"if {items}: add(many_{name}[len({items})](*{items}))")
             case StructOf():
                 variable = snake(element.name)
                 with self.block(f"for {variable} in {items}:"):

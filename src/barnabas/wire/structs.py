@@ -195,6 +195,8 @@ class Struct(metaclass=StructType):
 
     FIELDS: ClassVar[dict[str, Field]]
     MESSAGE: ClassVar[type["Message"]]
+    DEFAULT: ClassVar["Struct | None"] = None
+    """Made when first needed (``default_instance``), one for each class."""
 
     unknown_tagged_fields: Sequence[tuple[int, bytes]] = ()
     """Tags that this version of us does not know: kept, and sent on in the order of their tags."""
@@ -276,9 +278,16 @@ def default_of(struct: type[Struct], declared: Field) -> object:
         case ArrayOf():
             return ()
         case StructOf(name=name):
-            return getattr(struct.MESSAGE, name)()
+            return default_instance(getattr(struct.MESSAGE, name))
         case Scalar(zero=zero) | Blob(zero=zero):
             return zero
+
+
+def default_instance(struct: type[Struct]) -> Struct:
+    """Return the one instance that stands for "nothing said", so that ``is`` can recognise it."""
+    if struct.DEFAULT is None:
+        struct.DEFAULT = struct()
+    return struct.DEFAULT
 
 
 def defaults_of(struct: type[Struct]) -> dict[str, object]:
