@@ -159,7 +159,7 @@ def read_schema(schema: Schema) -> Twin:
         type=schema["type"],
         api_key=schema.get("apiKey"),
         versions=Versions.parse(valid),
-        served=Versions.parse(schema.get("servedVersions", valid)),
+        served=Versions.parse(str(schema.get("servedVersions", valid))),
         flexible=Versions.parse(schema.get("flexibleVersions", "none")),
         fields=tuple(map(field, schema["fields"])),
     )
