@@ -109,9 +109,9 @@ def main() -> None:
         **{outcome: tally.outcomes[outcome] for outcome in ("decoded_ok", "refused", "other")},
         "heaviest": round(tally.heaviest, 3),
     }
-    print(json.dumps(row))
+    sys.stdout.write(f"{json.dumps(row)}\n")
     for kind, shown in list(tally.findings.items())[:SHOWN]:
-        print(f"\n{kind}\n{shown}", file=sys.stderr)
+        sys.stderr.write(f"\n{kind}\n{shown}\n")
     if tally.findings:
         raise SystemExit(1)
 

@@ -142,7 +142,7 @@ def read_schema(schema: Schema) -> Twin:
             name=raw["name"],
             type="struct" if element[0].isupper() else element,
             is_array=raw["type"] != element,
-            versions=Versions.parse(raw["versions" if "versions" in raw else "taggedVersions"]),
+            versions=Versions.parse(str(raw.get("versions", raw.get("taggedVersions")))),
             nullable=Versions.parse(raw.get("nullableVersions", "none")),
             tag=int(raw.get("tag", -1)),
             tagged=Versions.parse(raw.get("taggedVersions", "none")),
@@ -159,7 +159,7 @@ def read_schema(schema: Schema) -> Twin:
         type=schema["type"],
         api_key=schema.get("apiKey"),
         versions=Versions.parse(valid),
-        served=Versions.parse(schema.get("servedVersions", valid)),
+        served=Versions.parse(str(schema.get("servedVersions", valid))),
         flexible=Versions.parse(schema.get("flexibleVersions", "none")),
         fields=tuple(map(field, schema["fields"])),
     )
