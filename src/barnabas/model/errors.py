@@ -25,8 +25,11 @@ class ErrorCode(IntEnum):
     words: str
     retriable: bool
 
-    def __new__(cls, code: int, words: str, retriable: bool = False) -> "ErrorCode":
-        """Make an int that knows its meaning."""
+    def __new__(cls, code: int, words: str = "", retriable: bool = False) -> "ErrorCode":
+        """Make an int that knows its meaning.
+
+        Only the lines below give words; ``ErrorCode(35)`` looks a code up and needs none.
+        """
         member = int.__new__(cls, code)
         member._value_ = code
         member.words = words
