@@ -21,10 +21,10 @@ def test_values_are_equal_and_hash_alike_when_they_hold_the_same() -> None:
 
 def test_values_do_not_change() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        Point(1).x = 2  # type: ignore[misc]
+        Point(1).x = 2  # type: ignore[misc]  # -- what is tested
 
 
 def test_values_have_nothing_but_their_fields() -> None:
     with pytest.raises((AttributeError, TypeError)):
-        Point(1).z = 3  # type: ignore[attr-defined]
+        Point(1).z = 3  # type: ignore[attr-defined]  # -- what is tested
     assert repr(Point(1)) == "Point(x=1, y=0)"

@@ -102,7 +102,7 @@ def test_anything_with_a_length_may_stand_for_record_data() -> None:
             return 1000
 
     slice_of_a_file = FileSlice()
-    partition = FetchResponse.PartitionData(records=slice_of_a_file)  # type: ignore[arg-type]
+    partition = FetchResponse.PartitionData(records=slice_of_a_file)  # type: ignore[arg-type]  # -- no bytes
     topic = FetchResponse.FetchableTopicResponse(partitions=[partition])
     parts = codec.encode_parts(FetchResponse(responses=[topic]), 4)
     assert parts[-1] is slice_of_a_file

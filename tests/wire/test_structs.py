@@ -19,14 +19,14 @@ def test_every_field_has_kafkas_default() -> None:
 
 def test_a_name_that_is_no_field_is_refused() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_wait'"):
-        FetchRequest(max_wait=1)  # type: ignore[call-arg]
+        FetchRequest(max_wait=1)  # type: ignore[call-arg]  # -- what is tested
     with pytest.raises(TypeError, match="unexpected keyword argument 'max_wait'"):
-        FetchRequest(max_wait=1)  # type: ignore[call-arg]  # the second constructor, the first is gone
+        FetchRequest(max_wait=1)  # type: ignore[call-arg]  # -- now compiled
 
 
 def test_a_misspelt_attribute_is_refused_since_there_are_only_slots() -> None:
     with pytest.raises(AttributeError):
-        FetchRequest().max_wait = 1  # type: ignore[attr-defined]
+        FetchRequest().max_wait = 1  # type: ignore[attr-defined]  # -- what is tested
 
 
 def test_messages_are_equal_when_they_hold_the_same() -> None:

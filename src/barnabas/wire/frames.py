@@ -12,7 +12,7 @@ tests compare.
 """
 
 from struct import Struct as Packer
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import RemoteProtocolError
