@@ -20,7 +20,7 @@ are given: of a ``memoryview`` record data is a view, of ``bytes`` a copy.
 
 from collections.abc import Callable
 from functools import cache
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import RemoteProtocolError

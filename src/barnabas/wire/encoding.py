@@ -14,7 +14,7 @@ what it means to say.
 """
 
 from collections.abc import Callable
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import LocalProtocolError, UnsupportedVersionError

@@ -153,7 +153,7 @@ def field(
     tagged: str = "none",
     ignorable: bool = False,
     flexible: str = "",
-) -> Any:  # noqa: ANN401 - the annotation beside it says the type; this only says the wire
+) -> Any:  # noqa: ANN401 -- the annotation beside it says the type; this only says the wire
     """Declare how the attribute to the left travels.
 
     ``ignorable`` is Kafka's: a value that a version cannot carry is dropped without complaint.
@@ -205,7 +205,7 @@ class Struct(metaclass=StructType):
         # The first instance of a class pays for compiling its constructor; the call below then
         # goes to the new one, which also complains of names that are no fields.
         cls = type(self)
-        cls.__init__ = compile_init(cls)  # type: ignore[method-assign]
+        cls.__init__ = compile_init(cls)  # type: ignore[method-assign]  # -- that is the trick
         cls.__init__(self, **values)
 
     def __eq__(self, other: object) -> bool:
@@ -215,7 +215,7 @@ class Struct(metaclass=StructType):
             alike(getattr(self, name), getattr(other, name)) for name in (*self.FIELDS, UNKNOWN)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays may be lists
+    __hash__ = None  # type: ignore[assignment]  # -- arrays may be lists
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.said())
