@@ -83,7 +83,7 @@ class EncoderSource(Source):
         with self.block("def write_tags(struct, parts):"):
             self.line("tags = []")
             for carried in layout.tagged:
-                with self.block(f"if {self.differs(layout, carried.name, 'struct', exact=True)}:"):
+                with self.block(f"if {self.differs(layout, carried.name, 'struct')}:"):
                     self.line("pieces = []")
                     self.line("add = pieces.append")
                     self.tagged(carried, f"struct.{carried.name}", layout)
