@@ -16,7 +16,9 @@ class Command:
     about: str
 
 
-COMMANDS: Final[dict[str, Command]] = {}
+COMMANDS: Final[dict[str, Command]] = {
+    "wire": Command("barnabas.cli.wire", "look at the protocol: APIs, layouts, bytes"),
+}
 
 
 def usage() -> str:
