@@ -11,12 +11,12 @@ from random import Random
 from typing import Final
 
 import pytest
-from tests.compat.judge import Case, Judge, cases
-from tests.wire.naive import Struct, as_json, twin
-from tests.wire.naive_bridge import to_message
 
 from barnabas.model.errors import ProtocolError
 from barnabas.wire import codec
+from tests.compat.judge import Case, Judge, cases
+from tests.wire.naive import Struct, as_json, twin
+from tests.wire.naive_bridge import to_message
 
 PAIRS: Final = 40
 PLAIN: Final = (0.5, 0.8, 0.95)

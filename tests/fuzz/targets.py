@@ -18,8 +18,6 @@ from itertools import pairwise
 from random import Random
 from typing import Final, Protocol, TypeVar, cast
 
-from tests.wire.naive import names, twin
-
 from barnabas.model.errors import ProtocolError, RemoteProtocolError
 from barnabas.wire import codec
 from barnabas.wire.apis import APIS, ServedApis, response_class
@@ -31,6 +29,7 @@ from barnabas.wire.connection import (
 )
 from barnabas.wire.messages import message_class
 from barnabas.wire.structs import Message, Request
+from tests.wire.naive import names, twin
 
 Target = Callable[[bytes], bool]
 Incoming = TypeVar("Incoming", IncomingRequest, IncomingResponse)

@@ -8,7 +8,6 @@ import tracemalloc
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.wire.instances import messages
 
 from barnabas.model.errors import (
     LocalProtocolError,
@@ -23,6 +22,7 @@ from barnabas.wire.messages.fetch import FetchRequest, FetchResponse
 from barnabas.wire.messages.metadata import MetadataRequest
 from barnabas.wire.messages.produce import ProduceRequest
 from barnabas.wire.structs import Message
+from tests.wire.instances import messages
 
 PRODUCE_9 = bytes.fromhex(
     "00"  # transactional id: null

@@ -44,10 +44,11 @@ class Scalar:
 class Blob:
     """A kind of field that says its length: text, bytes, or a view of bytes."""
 
-    __slots__ = ("name", "zero")
+    __slots__ = ("empty", "name", "zero")
 
-    def __init__(self, name: str, zero: str | bytes | None) -> None:
+    def __init__(self, name: str, empty: str | bytes, zero: str | bytes | None) -> None:
         self.name = name
+        self.empty = empty
         self.zero = zero
 
 
@@ -80,12 +81,12 @@ uint32: Final = Scalar("uint32", "I", 4, 0)
 int64: Final = Scalar("int64", "q", 8, 0)
 float64: Final = Scalar("float64", "d", 8, 0.0)
 uuid: Final = Scalar("uuid", "16s", 16, ZERO_UUID)
-string: Final = Blob("string", "")
-octets: Final = Blob("octets", b"")
+string: Final = Blob("string", "", "")
+octets: Final = Blob("octets", b"", b"")
 """Bytes that are copied out of the received buffer: small, and kept for long."""
-view: Final = Blob("view", b"")
+view: Final = Blob("view", b"", b"")
 """Bytes that stay a ``memoryview`` of the received buffer: passed on, not kept."""
-batches: Final = Blob("batches", None)
+batches: Final = Blob("batches", b"", None)
 """Record batches: a view, like ``view``; absent unless given."""
 
 
