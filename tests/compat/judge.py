@@ -11,6 +11,7 @@ Kafka serves now, 4.0.1 the early access of share groups, 3.9.2 what Kafka 4 dro
 import json
 import os
 import re
+import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ class Judge:
     def __init__(self, release: str) -> None:
         self.release = release
         self.classes = PROJECT / "target" / release / "classes"
+        if not (shutil.which("mvn") and shutil.which("java")):
+            raise RuntimeError("Apache Kafka's classes need Maven and JDK 17 on the path")
         maven = ["mvn", "--batch-mode", "--quiet", "--activate-profiles", f"kafka-{release}"]
         offline = subprocess.run(
             [*maven, "--offline", "compile"], cwd=PROJECT, capture_output=True, check=False
@@ -53,7 +56,7 @@ class Judge:
             if online.returncode:
                 raise RuntimeError(
                     f"Maven cannot build the judge of Kafka {release}; the first time it needs "
-                    f"JDK 17 and a repository it can download from:\n{online.stdout}"
+                    f"a repository to download from:\n{online.stdout}"
                 )
 
     @cached_property
