@@ -37,10 +37,12 @@ Incoming = TypeVar("Incoming", IncomingRequest, IncomingResponse)
 FIRST_OF_SERVER: Final = 0xC0
 FIRST_OF_CLIENT: Final = 0xE0
 
-# What reading a message may take. The dearest byte is that of an empty struct in an array: an
-# object with a slot for each of its fields, and its place in the array.
-OBJECT_BYTES: Final = 600
-FIXED_BYTES: Final = 65_536
+# What a message may take for each of its bytes: when it is read; when it is also written, which
+# gathers small parts, and read again; and what may come on top. The dearest bytes are those of
+# small structs in an array: an object with a slot for each field, and its place.
+READ_BYTES_PER_BYTE: Final = 64
+BYTES_PER_BYTE: Final = 320
+BYTES_BESIDES: Final = 65_536
 FRAME_BYTES_MAX: Final = 1 << 20
 
 ASKED: Final = (
@@ -181,7 +183,7 @@ def correlation_ids(stream: bytes) -> list[int]:
     return found
 
 
-def weight_bytes(target: Target, data: bytes) -> int:
+def weight_bytes(target: Callable[[bytes], object], data: bytes) -> int:
     """Measure the memory that a target takes at most for this input."""
     tracemalloc.start()
     try:
@@ -193,4 +195,4 @@ def weight_bytes(target: Target, data: bytes) -> int:
 
 def allowance_bytes(data: bytes) -> int:
     """Say how much memory this input may take."""
-    return FIXED_BYTES + OBJECT_BYTES * len(data)
+    return BYTES_BESIDES + BYTES_PER_BYTE * len(data)

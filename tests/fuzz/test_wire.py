@@ -1,5 +1,7 @@
 """A small part of the fuzzing, with every run of the tests; Hypothesis shrinks what it finds."""
 
+from dataclasses import replace
+from functools import partial
 from random import Random
 
 from hypothesis import given, settings
@@ -8,6 +10,9 @@ from hypothesis import strategies as st
 from tests.fuzz import targets
 from tests.fuzz.mutation import LIES, mutate
 from tests.fuzz.wire import Good, Tally, corpus, inputs
+from tests.wire import naive
+
+from barnabas.wire import codec
 
 GOOD = corpus(seed=1)
 
@@ -36,6 +41,25 @@ def test_a_lie_about_a_length_costs_no_memory(good: Good, at: int, lie: bytes) -
     assert targets.weight_bytes(targets.anything, data) <= targets.allowance_bytes(data)
 
 
+def test_many_small_things_cost_in_proportion_to_their_bytes() -> None:
+    weighed = 0
+    for message, version in targets.layouts():
+        judge = naive.twin(message.__name__)
+        arrays = [field for field in judge.fields if field.is_array and version in field.versions]
+        if not arrays or version != judge.versions.last:
+            continue
+        plain = judge.instance(version, Random(0), plain=1)
+        for field in arrays:
+            smallest = naive.default_of(replace(field, is_array=False, default=None), version)
+            data = judge.encode(version, {**plain, field.key: [smallest] * 500})
+            read = partial(codec.decode, message, version)
+            read(data)  # which compiles the codec
+            per_byte = targets.weight_bytes(read, data) / len(data)
+            assert per_byte <= targets.READ_BYTES_PER_BYTE, (message, field.name)
+            weighed += 1
+    assert weighed > 100
+
+
 def test_the_driver_counts_what_it_feeds_and_shows_what_it_finds() -> None:
     def fails_on_odd_bytes(data: bytes) -> bool:
         if data[0] % 2:
@@ -52,5 +76,5 @@ def test_the_driver_counts_what_it_feeds_and_shows_what_it_finds() -> None:
 
 
 def test_the_same_seed_feeds_the_same_inputs() -> None:
-    assert list(inputs(50, seed=7)) == list(inputs(50, seed=7))
-    assert list(inputs(50, seed=7)) != list(inputs(50, seed=8))
+    assert list(inputs(50, seed=1)) == list(inputs(50, seed=1))
+    assert list(inputs(50, seed=1)) != list(inputs(50, seed=2))

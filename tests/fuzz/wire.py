@@ -17,6 +17,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from random import Random
 
 from tests.fuzz import targets
@@ -44,16 +45,20 @@ def corpus(seed: int) -> list[Good]:
     return [*messages(seed), *streams(seed)]
 
 
-def messages(seed: int) -> Iterator[Good]:
+@cache
+def messages(seed: int) -> list[Good]:
     """Write every message in every version a few times."""
+    written = []
     chosen = 0
     for name in names():
         for version in twin(name).versions.all():
             for number in range(GOOD_MESSAGES):
                 random = Random(f"{name} {version} {number} {seed}")
                 plain = twin(name).instance(version, random, unknown=number % 2 == 1)
-                yield Good(b"\0" + chosen.to_bytes(2), twin(name).encode(version, plain))
+                data = twin(name).encode(version, plain)
+                written.append(Good(b"\0" + chosen.to_bytes(2), data))
             chosen += 1
+    return written
 
 
 def streams(seed: int) -> Iterator[Good]:
@@ -93,7 +98,7 @@ def frame(random: Random, name: str, correlation_id: int, version: int) -> bytes
 def inputs(count: int, seed: int) -> Iterator[bytes]:
     """Break good messages and streams, and make some noise."""
     random = Random(seed)
-    good_messages, good_streams = list(messages(seed)), list(streams(seed))
+    good_messages, good_streams = messages(seed), list(streams(seed))
     for _ in range(count):
         good = good_streams if random.random() < STREAMS else good_messages
         chosen = good[int(random.random() * len(good))]
