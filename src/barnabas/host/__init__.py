@@ -1,0 +1,20 @@
+"""The world as it is: what ``runtime`` asks for, had from the operating system.
+
+Read in this order:
+
+``world``       one life of a process: the bundle, and what ends it
+``network``     listening and connecting
+``connection``  bytes in, bytes out: the hot path of everything Barnabas does
+``clock``       the two clocks, and timers
+``entropy``     random numbers
+``probes``      silence
+
+Only ``node``'s callers (the command line, ``testing``) import this package.  Product code sees the
+protocols of ``runtime`` and cannot tell this world from a simulated one, except that here things
+take time of their own.
+
+Non-obvious:
+
+- Everything happens on one asyncio loop, and the loop is any whose ``add_reader`` works.
+- Connections are not asyncio transports: decision 0005 has the figures.
+"""
