@@ -5,6 +5,7 @@ Read in this order:
 ``world``       one life of a process: the bundle, and what ends it
 ``network``     listening and connecting
 ``connection``  bytes in, bytes out: the hot path of everything Barnabas does
+``disk``        files, and threads that flush them
 ``clock``       the two clocks, and timers
 ``entropy``     random numbers
 ``probes``      silence

@@ -65,7 +65,7 @@ class HostClock:
             del row.timers[timer]
             try:
                 timer.call()
-            except Exception as error:  # noqa: BLE001  the top of what runs here
+            except Exception as error:  # noqa: BLE001 -- the top of what runs here
                 # The calls behind it are owed their turn all the same.
                 self._on_failure(f"{self._name}/timer", error)
 

@@ -6,15 +6,15 @@
                                       ┌── writable ◀── the kernel is full
                                       └─▶ send, sendfile, send …
 
-**Reading.** When nothing is kept, a read asks the kernel for up to 64 KiB as a new ``bytes`` object.
-The object shrinks to what came, is handed on, and belongs to whoever holds a view of it; an idle
-connection therefore owns no buffer at all, and nobody has to find out whether a buffer may be
-written again.  This was measured against a shared buffer of which small reads are copied out, and
-against asking a ``bytearray`` whether it is still looked at: it is the fastest of the three from
-100 bytes to 64 KiB (decision 0005).  Only bytes that were not consumed are kept, in a buffer that
-grows with them towards what ``expect`` announced, and the next reads go straight in there.  A
-buffer that is full up to the announced frame ends with that frame, so that whoever holds the frame
-holds nothing else.
+**Reading.** When nothing is kept, a read asks the kernel for up to 64 KiB as a new ``bytes``
+object.  The object shrinks to what came, is handed on, and belongs to whoever holds a view of it;
+an idle connection therefore owns no buffer at all, and nobody has to find out whether a buffer may
+be written again.  This was measured against a shared buffer of which small reads are copied out,
+and against asking a ``bytearray`` whether it is still looked at: it is the fastest of the three
+from 100 bytes to 64 KiB (decision 0005).  Only bytes that were not consumed are kept, in a
+buffer that grows with them towards what ``expect`` announced, and the next reads go straight in
+there.  A buffer that is full up to the announced frame ends with that frame, so that whoever holds
+the frame holds nothing else.
 
 **Writing.** Parts wait in one queue with slices of files between them.  What ``received`` sends
 leaves when it returns; what tasks send leaves at the end of the loop's turn.  Few bytes are joined
@@ -41,6 +41,7 @@ Non-obvious:
 """
 
 import asyncio
+import contextlib
 import enum
 import errno
 import os
@@ -49,6 +50,7 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from barnabas.host.disk import HostFile
 from barnabas.runtime.disk import Buffer, File
 from barnabas.runtime.network import Address, Receiver
 from barnabas.runtime.tasks import OnFailure
@@ -95,14 +97,13 @@ CLOSED: Final = Stage.CLOSED
 
 
 class Slice:
-    """What is left to send of a file."""
+    """What is left to send of a file, which stays open for as long even if its owner closes it."""
 
-    __slots__ = ("count", "file", "fileno", "offset")
+    __slots__ = ("count", "file", "number", "offset")
 
-    def __init__(self, file: File, offset: int, count: int) -> None:
+    def __init__(self, file: HostFile, offset: int, count: int) -> None:
         self.file: Final = file
-        # Asked for its number at every use: the number of a closed file may be another file's.
-        self.fileno: Final[Callable[[], int] | None] = getattr(file, "fileno", None)
+        self.number: Final = file.hold()
         self.offset = offset
         self.count = count
 
@@ -175,7 +176,7 @@ class HostConnection:
         """Introduce the receiver, then read."""
         try:
             self._receiver.opened(self)
-        except Exception as error:  # noqa: BLE001  the top of what runs here
+        except Exception as error:  # noqa: BLE001 -- the top of what runs here
             self._failed(error)
         if self._stage is OPEN and not self._paused:
             self._loop.add_reader(self._socket, self._readable)
@@ -191,8 +192,7 @@ class HostConnection:
         """Send the parts in order, after everything sent before."""
         if self._stage is not OPEN:
             return
-        for part in parts:
-            self._unsent += len(part)
+        self._unsent += sum(map(len, parts))
         self._queue += parts
         if not (self._receiving or self._writing or self._flushing):
             self._flushing = True
@@ -202,6 +202,7 @@ class HostConnection:
         """Send a slice of a file, in its turn."""
         if self._stage is not OPEN or not count:
             return
+        assert isinstance(file, HostFile), f"{file} is not a file of this world"
         self._slices += 1
         self._queue.append(Slice(file, offset, count))
         self._unsent += count
@@ -211,7 +212,7 @@ class HostConnection:
         """Return when ``unsent_bytes`` is small; raise ``ConnectionError`` if it closed."""
         if self._unsent > DRAINED_BYTES and not (self._receiving or self._writing):
             self._flush()
-        if self._stage is CLOSED:
+        if self._stage is not OPEN:
             raise ConnectionAbortedError(errno.ECONNABORTED, f"{self} is closed")
         if self._unsent > DRAINED_BYTES:
             waiter = self._loop.create_future()
@@ -262,7 +263,8 @@ class HostConnection:
         except OSError as error:
             self._lost(error)
             return
-        if len(data) == self._filled:
+        size = len(data)
+        if size == self._filled:
             self._ended = True
             self.close()
             return
@@ -270,13 +272,13 @@ class HostConnection:
         self._receiving = True
         try:
             consumed = self._receiver.received(data)
-            assert 0 <= consumed <= len(data), f"consumed {consumed} bytes of {len(data)}"
-        except Exception as error:  # noqa: BLE001  the top of what runs here
+            assert 0 <= consumed <= size, f"consumed {consumed} bytes of {size}"
+        except Exception as error:  # noqa: BLE001 -- the top of what runs here
             self._failed(error)
             return
         finally:
             self._receiving = False
-        if consumed == len(data):
+        if consumed == size:
             self._buffer = None
             self._filled = 0
         elif self._stage is OPEN:
@@ -313,28 +315,22 @@ class HostConnection:
         if self._queue and not self._writing:
             self._flush()
 
-    def _writable(self) -> None:
-        self._loop.remove_writer(self._socket)
-        self._writing = False
-        self._flush()
-
     def _flush(self) -> None:
         """Hand the kernel what it takes; come back when it takes more."""
-        turn = self._unsent - TURN_BYTES
+        until = self._unsent - TURN_BYTES
         try:
-            while self._queue and self._unsent > turn:
-                if not self._send_some():
-                    break
-        except (BlockingIOError, InterruptedError):
-            # The queue says what is left.
-            pass
-        except (OSError, ValueError) as error:
-            # A closed file answers with ValueError when it is asked for its number.
+            while self._send_some() and self._queue and self._unsent > until:
+                continue
+        except OSError as error:
             self._lost(error)
             return
         if self._queue:
-            self._writing = True
-            self._loop.add_writer(self._socket, self._writable)
+            if not self._writing:
+                self._writing = True
+                self._loop.add_writer(self._socket, self._flush)
+        elif self._writing:
+            self._writing = False
+            self._loop.remove_writer(self._socket)
         if self._drained and self._unsent <= DRAINED_BYTES:
             waiters, self._drained = self._drained, []
             for waiter in waiters:
@@ -345,22 +341,23 @@ class HostConnection:
 
     def _send_some(self) -> bool:
         """Send what one call can, and return whether the kernel took all of it."""
-        queue = self._queue
-        if self._slices:
-            return self._send_around_slices()
-        if self._unsent <= JOIN_BYTES:
-            # Without slices all of these are buffers, which a join insists on.
-            data = queue[0] if len(queue) == 1 else b"".join(queue)  # type: ignore[arg-type]
-            sent = self._socket.send(data)  # type: ignore[arg-type]
-            if sent == self._unsent:
-                queue.clear()
-                self._unsent = 0
-                return True
-            queue[:] = [memoryview(data)[sent:]]  # type: ignore[arg-type]
+        try:
+            if self._slices:
+                return self._send_around_slices()
+            # Without slices the queue holds nothing but buffers.
+            parts: list[Buffer] = self._queue  # type: ignore[assignment]  # -- see above
+            if self._unsent > JOIN_BYTES:
+                return self._send_parts(parts[:PARTS_MAX], 0)
+            data = parts[0] if len(parts) == 1 else b"".join(parts)
+            sent = self._socket.send(data)
             self._unsent -= sent
+            if not self._unsent:
+                parts.clear()
+                return True
+            parts[:] = [memoryview(data)[sent:]]
             return False
-        parts: list[Buffer] = queue[:PARTS_MAX]  # type: ignore[assignment]
-        return self._send_parts(parts, 0)
+        except (BlockingIOError, InterruptedError):
+            return False
 
     def _send_around_slices(self) -> bool:
         head = self._queue[0]
@@ -390,24 +387,17 @@ class HostConnection:
     def _send_slice(self, head: Slice) -> bool:
         """Send of the slice at the head of the queue."""
         wanted = min(head.count, TURN_BYTES)
-        if head.fileno is not None and hasattr(os, "sendfile"):
-            sent = os.sendfile(self._socket.fileno(), head.fileno(), head.offset, wanted)
-            found = sent
-        else:
-            wanted = min(wanted, READ_BYTES)
-            chunk = head.file.read(head.offset, wanted)
-            found = len(chunk)
-            sent = self._socket.send(chunk)
-        if not found:
-            raise EndOfFileError(
-                errno.EIO,
-                f"{head.file.path} ends at {head.offset}, {head.count} bytes before what "
-                f"{self} was promised",
+        sent = os.sendfile(self._socket.fileno(), head.number, head.offset, wanted)
+        if not sent:
+            raise ConnectionAbortedError(
+                errno.ECONNABORTED,
+                f"{head.file.path} ends at {head.offset}; {self} was promised {head.count} more",
             )
         self._unsent -= sent
         head.offset += sent
         head.count -= sent
         if not head.count:
+            head.file.release()
             del self._queue[0]
             self._slices -= 1
         return sent == wanted
@@ -433,14 +423,14 @@ class HostConnection:
 
     def _discard(self) -> None:
         try:
-            if self._recv(READ_BYTES):
-                return
+            over = not self._recv(READ_BYTES)
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            # Reset or not, the peer is done, and the receiver has been told of an orderly end.
-            pass
-        self._release()
+            # A reset is an end too, and the receiver has been told of an orderly one.
+            over = True
+        if over:
+            self._release()
 
     def _failed(self, error: Exception) -> None:
         """Deal with a receiver that raised: a bug."""
@@ -452,11 +442,9 @@ class HostConnection:
         if self._stage is CLOSED:
             return
         told = self._stage is Stage.LINGERING
-        try:
+        # Some platforms refuse options on a connection that the peer has reset.
+        with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        except OSError:
-            # Some platforms refuse options on a connection that the peer has reset.
-            pass
         self._release()
         if not told:
             self._loop.call_soon(self._tell, error)
@@ -469,6 +457,9 @@ class HostConnection:
         if self._lingering is not None:
             self._lingering.cancel()
         self._socket.close()
+        for part in self._queue:
+            if isinstance(part, Slice):
+                part.file.release()
         self._queue.clear()
         self._slices = self._unsent = 0
         self._buffer = None
@@ -484,15 +475,11 @@ class HostConnection:
         receiver, self._receiver = self._receiver, NOBODY
         try:
             receiver.closed(error)
-        except Exception as bug:  # noqa: BLE001  the top of what runs here
+        except Exception as bug:  # noqa: BLE001 -- the top of what runs here
             self._on_failure(f"{self}", bug)
 
     def __str__(self) -> str:
         return f"connection {self.local} to {self.remote}"
-
-
-class EndOfFileError(OSError):
-    """A slice of a file was promised that the file does not hold."""
 
 
 class Nobody:
