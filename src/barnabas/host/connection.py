@@ -52,7 +52,7 @@ from typing import Final
 
 from barnabas.host.disk import HostFile
 from barnabas.runtime.disk import Buffer, File
-from barnabas.runtime.network import Address, Receiver
+from barnabas.runtime.network import DRAINED_BYTES, Address, Receiver
 from barnabas.runtime.tasks import OnFailure
 
 # The most one read takes.  Allocating more than 128 KiB asks the kernel for pages each time.
@@ -66,9 +66,6 @@ PARTS_MAX: Final = 1_024
 
 # The most one connection sends before others have their turn.
 TURN_BYTES: Final = 4_194_304
-
-# ``unsent_bytes`` is small from here on down.
-DRAINED_BYTES: Final = 65_536
 
 # A kept buffer may be this many times larger than what it holds.
 SLACK: Final = 8
@@ -192,7 +189,7 @@ class HostConnection:
         """Send the parts in order, after everything sent before."""
         if self._stage is not OPEN:
             return
-        self._unsent += sum(map(len, parts))
+        self._unsent += len(parts[0]) if len(parts) == 1 else sum(map(len, parts))
         self._queue += parts
         if not (self._receiving or self._writing or self._flushing):
             self._flushing = True
@@ -209,7 +206,7 @@ class HostConnection:
         self.send(())
 
     async def drained(self) -> None:
-        """Return when ``unsent_bytes`` is small; raise ``ConnectionError`` if it closed."""
+        """Return when ``unsent_bytes`` is small; ``ConnectionError`` if nothing can be sent."""
         if self._unsent > DRAINED_BYTES and not (self._receiving or self._writing):
             self._flush()
         if self._stage is not OPEN:
@@ -324,20 +321,20 @@ class HostConnection:
         except OSError as error:
             self._lost(error)
             return
-        if self._queue:
-            if not self._writing:
-                self._writing = True
-                self._loop.add_writer(self._socket, self._flush)
-        elif self._writing:
-            self._writing = False
-            self._loop.remove_writer(self._socket)
+        if not self._queue:
+            if self._writing:
+                self._writing = False
+                self._loop.remove_writer(self._socket)
+            if self._stage is Stage.CLOSING:
+                self._finish()
+        elif not self._writing:
+            self._writing = True
+            self._loop.add_writer(self._socket, self._flush)
         if self._drained and self._unsent <= DRAINED_BYTES:
             waiters, self._drained = self._drained, []
             for waiter in waiters:
                 if not waiter.done():
                     waiter.set_result(None)
-        if not self._queue and self._stage is Stage.CLOSING:
-            self._finish()
 
     def _send_some(self) -> bool:
         """Send what one call can, and return whether the kernel took all of it."""
@@ -351,11 +348,10 @@ class HostConnection:
             data = parts[0] if len(parts) == 1 else b"".join(parts)
             sent = self._socket.send(data)
             self._unsent -= sent
-            if not self._unsent:
-                parts.clear()
-                return True
-            parts[:] = [memoryview(data)[sent:]]
-            return False
+            parts.clear()
+            if self._unsent:
+                parts.append(memoryview(data)[sent:])
+            return not self._unsent
         except (BlockingIOError, InterruptedError):
             return False
 

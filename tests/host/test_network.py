@@ -1,0 +1,41 @@
+"""The network of this machine: the contract, and what only a real kernel can show."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.host.world import live
+from barnabas.runtime.runtime import Runtime
+from tests.runtime.network_contract import Main, NetworkContract
+
+
+def run_on_host(main: Main) -> None:
+    """Run a process on this machine; anything the loop itself has to complain about fails too."""
+    complaints: list[object] = []
+
+    async def watched(runtime: Runtime) -> None:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: complaints.append(context)
+        )
+        await main(runtime)
+
+    async def bounded() -> None:
+        # Nothing here waits for time; a test that hangs should say where.
+        async with asyncio.timeout(20):
+            await live("test", watched)
+
+    asyncio.run(bounded())
+    assert not complaints
+
+
+class TestHostNetwork(NetworkContract):
+    """The contract, here."""
+
+    @pytest.fixture(autouse=True)
+    def _place(self, tmp_path: Path) -> None:
+        self.directory = str(tmp_path)
+
+    def run(self, main: Main) -> None:
+        run_on_host(main)
