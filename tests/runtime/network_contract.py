@@ -8,6 +8,7 @@ import asyncio
 import random
 import struct
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 import pytest
@@ -57,6 +58,16 @@ class Peer:
         while not holds():
             self._changed.clear()
             await self._changed.wait()
+
+    async def has(self, taken: bytes) -> None:
+        """Return when exactly these bytes were taken."""
+        await self.until(lambda: len(self.taken) >= len(taken))
+        assert self.taken == taken
+
+    async def called(self, calls: int) -> None:
+        """Return when ``received`` was called so often."""
+        await self.until(lambda: self.calls >= calls)
+        assert self.calls == calls
 
     async def ending(self) -> Exception | None:
         """Return how the connection ended."""
@@ -188,29 +199,29 @@ class NetworkContract:
         self.run(main)
 
     def test_what_is_not_consumed_is_shown_again_with_what_came_after_it(self) -> None:
-        shown: list[bytes] = []
-
         class Reluctant(Peer):
+            shown = b""
+
+            def shown_up_to(self, count: int) -> bool:
+                return len(self.shown) == count
+
             def take(self, data: memoryview) -> int:
-                assert not shown or (
-                    bytes(data).startswith(shown[-1]) and len(data) > len(shown[-1])
-                ), "called without more bytes"
-                shown.append(bytes(data))
-                # One byte in the first call, so that the rest has a beginning of its own.
-                if len(shown) == 1:
-                    shown[0] = shown[0][1:]
-                    return 1
-                return 0
+                assert len(data) > len(self.shown), "called without more bytes"
+                assert bytes(data).startswith(self.shown)
+                # One byte is taken, so that the rest has a beginning of its own.
+                consumed = 0 if self.shown else 1
+                self.shown = bytes(data[consumed:])
+                return consumed
+
+        pieces = [bytes([at]) * 3_000 for at in range(40)]
 
         async def main(runtime: Runtime) -> None:
-            near, far = await self.pair(runtime, far=Reluctant)
-            for at in range(0, 30_000, 3_000):
-                near.connection.send((bytes([at % 251]) * 3_000,))
-                await far.until(lambda at=at: shown and len(shown[-1]) == at + 2_999)
-            assert (
-                shown[-1]
-                == b"".join(bytes([at % 251]) * 3_000 for at in range(0, 30_000, 3_000))[1:]
-            )
+            far = Reluctant()
+            near, _ = await self.pair(runtime, far=lambda: far)
+            for count in range(1, len(pieces) + 1):
+                near.connection.send((pieces[count - 1],))
+                await far.until(partial(far.shown_up_to, count * 3_000 - 1))
+            assert far.shown == b"".join(pieces)[1:]
 
         self.run(main)
 
@@ -264,7 +275,7 @@ class NetworkContract:
         async def main(runtime: Runtime) -> None:
             near, far = await self.pair(runtime, Greeting(), Greeting)
             for peer in (near, far):
-                await peer.until(lambda peer=peer: peer.taken == b"hello")
+                await peer.has(b"hello")
 
         self.run(main)
 
@@ -377,8 +388,7 @@ class NetworkContract:
                 calls = far.calls
                 far.connection.resume()
                 far.connection.resume()
-                await far.until(lambda calls=calls: far.calls > calls)
-                assert far.calls == calls + 1
+                await far.called(calls + 1)
             assert far.taken == b"abc" * 100_000
 
         self.run(main)
@@ -396,7 +406,7 @@ class NetworkContract:
                 await asyncio.sleep(0)
             assert far.calls == 0
             far.connection.resume()
-            await far.until(lambda: far.taken == b"knock")
+            await far.has(b"knock")
 
         self.run(main)
 
@@ -538,7 +548,7 @@ class NetworkContract:
             near, far = await self.pair(runtime)
             for peer, other in ((near, far), (far, near)):
                 peer.connection.send((b"still here",))
-                await other.until(lambda other=other: other.taken == b"still here")
+                await other.has(b"still here")
 
         self.run(main)
 
@@ -585,8 +595,7 @@ class NetworkContract:
                 if index % 3 == 0:
                     assert isinstance(await far.ending(), ConnectionError)
                 else:
-                    await far.until(lambda far=far: len(far.taken) == 1_000)
-                    assert far.taken == bytes([index]) * 1_000
+                    await far.has(bytes([index]) * 1_000)
                     assert not far.endings
 
         self.run(main)
