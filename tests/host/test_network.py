@@ -296,6 +296,7 @@ def test_a_resting_listener_can_be_closed(heard: Heard) -> None:
     run_on_host(main)
 
 
+@pytest.mark.slow
 def test_an_idle_connection_owns_next_to_nothing() -> None:
     count = 500
 
@@ -313,9 +314,9 @@ def test_an_idle_connection_owns_next_to_nothing() -> None:
             await runtime.network.connect(door.listener.address, near, 10_000)
         fars = [await door.next() for _ in nears]
         for near in nears:
-            near.connection.send((bytes(100_000),))
+            near.connection.send((bytes(70_000),))
         for far in fars:
-            await far.has(bytes(100_000))
+            await far.has(bytes(70_000))
             far.connection.send((b"reply",))
         for near in nears:
             await near.has(b"reply")

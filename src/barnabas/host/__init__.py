@@ -10,7 +10,8 @@ Read in this order:
 ``entropy``     random numbers
 ``probes``      silence
 
-Only ``node``'s callers (the command line, ``testing``) import this package.  Product code sees the
+Only those who start a process (the command line, ``testing``, the benches) import this package,
+and they begin with ``barnabas.host.world``.  Product code sees the
 protocols of ``runtime`` and cannot tell this world from a simulated one, except that here things
 take time of their own.
 
