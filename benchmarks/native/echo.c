@@ -9,7 +9,6 @@
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -33,13 +32,15 @@ static void fail(const char *what) {
     exit(1);
 }
 
-static void send_all(int socket, const unsigned char *bytes, size_t count) {
+/* Return whether the peer took all of it. */
+static int send_all(int socket, const unsigned char *bytes, size_t count) {
     while (count > 0) {
         ssize_t sent = send(socket, bytes, count, MSG_NOSIGNAL);
-        if (sent < 0) fail("send");
+        if (sent < 0) return 0;
         bytes += sent;
         count -= (size_t)sent;
     }
+    return 1;
 }
 
 /* Return how many bytes at the front are whole frames. */
@@ -92,15 +93,13 @@ int main(void) {
                 continue;
             }
             ssize_t got = recv(peer->socket, peer->bytes + peer->used, BUFFER_BYTES - peer->used, 0);
-            if (got <= 0) {
+            if (got > 0) peer->used += (uint32_t)got;
+            uint32_t whole = whole_frames(peer);
+            if (got <= 0 || !send_all(peer->socket, peer->bytes, whole)) {
                 close(peer->socket);
                 free(peer);
                 continue;
             }
-            peer->used += (uint32_t)got;
-            uint32_t whole = whole_frames(peer);
-            if (whole == 0) continue;
-            send_all(peer->socket, peer->bytes, whole);
             peer->used -= whole;
             memmove(peer->bytes, peer->bytes + whole, peer->used);
         }

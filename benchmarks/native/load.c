@@ -5,11 +5,10 @@
  * Each connection keeps DEPTH frames in flight.  `apart` sends each following frame by a send of
  * its own, as clients of Kafka do, which write a request when it is ready; `together` answers all
  * replies of one read with one send.  After WARM_MS it counts for RUN_MS and prints frames per
- * second.  Every reply is compared with what was sent.
+ * second, and how many there were from start to end.  Every reply is compared with what was sent.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdint.h>
@@ -117,7 +116,8 @@ int main(int argc, char **argv) {
             from = now;
             counted_from = answered;
         } else if (from && now - from >= run_ns) {
-            printf("%.1f\n", (double)(answered - counted_from) * 1e9 / (double)(now - from));
+            printf("%.1f %lld\n", (double)(answered - counted_from) * 1e9 / (double)(now - from),
+                   (long long)answered);
             return 0;
         }
     }
