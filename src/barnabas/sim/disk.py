@@ -89,7 +89,7 @@ class SimDisk:
     """The disk of one simulated host."""
 
     def __init__(self, draw: Draw, capacity_bytes: int = 1 << 40) -> None:
-        self.draw: Final = draw
+        self.draw = draw
         self.capacity_bytes = capacity_bytes
         self.latencies = Latencies()
         self.faults = DiskFaults()
