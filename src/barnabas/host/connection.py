@@ -213,8 +213,6 @@ class HostConnection:
 
     async def drained(self) -> None:
         """Return when ``unsent_bytes`` is small; ``ConnectionError`` if nothing can be sent."""
-        if self._unsent > DRAINED_BYTES and not (self._receiving or self._writing):
-            self._flush()
         if self._stage is not OPEN:
             raise ConnectionAbortedError(errno.ECONNABORTED, f"{self} is closed")
         if self._unsent > DRAINED_BYTES:
@@ -460,13 +458,12 @@ class HostConnection:
         """End at once, by a reset if the peer is still there."""
         if self._stage is CLOSED:
             return
-        told = self._stage is Stage.LINGERING
         # Some platforms refuse options on a connection that the peer has reset.
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._release()
-        if not told:
-            self._loop.call_soon(self._tell, error)
+        # Whoever was told of an orderly end before is not told again.
+        self._loop.call_soon(self._tell, error)
 
     def _release(self) -> None:
         """Give the socket back."""
@@ -490,7 +487,8 @@ class HostConnection:
             if not waiter.done():
                 waiter.set_exception(ConnectionAbortedError(errno.ECONNABORTED, f"{self} closed"))
         self._drained.clear()
-        # Connection and receiver know each other; letting go here spares the collector the cycle.
+        # Told once: there may have been an end and then a reset.  And connection and receiver know
+        # each other; letting go here spares the collector the cycle.
         receiver, self._receiver = self._receiver, NOBODY
         try:
             receiver.closed(error)
@@ -506,13 +504,14 @@ class Nobody:
 
     def opened(self, connection: object) -> None:
         """Never called."""
+        raise AssertionError(f"{connection} was opened after it was over")
 
     def received(self, data: memoryview) -> int:
         """Never called."""
         raise AssertionError(f"{len(data)} bytes for a connection that is over")
 
     def closed(self, error: Exception | None) -> None:
-        """Never called."""
+        """Not care."""
 
 
 NOBODY: Final = Nobody()
