@@ -7,35 +7,33 @@ from hypothesis import strategies as st
 
 from tests.fuzz import targets
 from tests.fuzz.mutation import LIES, mutate
-from tests.fuzz.wire import Tally, corpus, inputs
+from tests.fuzz.wire import Good, Tally, corpus, inputs
 
 GOOD = corpus(seed=1)
 
 
 @settings(max_examples=200)
 @given(st.sampled_from(GOOD), st.binary())
-def test_noise_is_refused_or_says_something(good: bytes, noise: bytes) -> None:
-    targets.message(good[:2] + noise)
+def test_noise_is_refused_or_says_something(good: Good, noise: bytes) -> None:
+    targets.anything(good.choice + noise)
 
 
 @settings(max_examples=400)
 @given(st.sampled_from(GOOD), st.sampled_from(GOOD), st.integers(min_value=0))
-def test_a_broken_message_is_refused_or_says_something(
-    good: bytes, other: bytes, seed: int
-) -> None:
-    targets.message(good[:2] + mutate(good[2:], other[2:], Random(seed)))
+def test_a_broken_message_is_refused_or_says_something(good: Good, other: Good, seed: int) -> None:
+    targets.anything(good.choice + mutate(good.data, other.data, Random(seed)))
 
 
 def test_good_messages_are_good() -> None:
-    assert all(map(targets.message, GOOD))
+    assert all(targets.anything(good.choice + good.data) for good in GOOD)
 
 
 @settings(max_examples=100)
 @given(st.sampled_from(GOOD), st.integers(0, 200), st.sampled_from(LIES))
-def test_a_lie_about_a_length_costs_no_memory(good: bytes, at: int, lie: bytes) -> None:
-    targets.message(good)  # which compiles the codec
-    data = good[: 2 + at] + lie + good[2 + at :]
-    assert targets.weight_bytes(targets.message, data) <= targets.allowance_bytes(data)
+def test_a_lie_about_a_length_costs_no_memory(good: Good, at: int, lie: bytes) -> None:
+    targets.anything(good.choice + good.data)  # which compiles the codec
+    data = good.choice + good.data[:at] + lie + good.data[at:]
+    assert targets.weight_bytes(targets.anything, data) <= targets.allowance_bytes(data)
 
 
 def test_the_driver_counts_what_it_feeds_and_shows_what_it_finds() -> None:

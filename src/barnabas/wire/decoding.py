@@ -20,7 +20,7 @@ are given: of a ``memoryview`` record data is a view, of ``bytes`` a copy.
 
 from collections.abc import Callable
 from functools import cache
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import RemoteProtocolError
@@ -271,21 +271,22 @@ class DecoderSource(Source):
                 self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
 
     def blob(self, kind: Blob, carried: Carried, target: str) -> None:
-        """Write the reading of text or bytes."""
+        """Write the reading of text or bytes; what is empty, as much is, costs no slice."""
         more = self.length(carried, small=kind.name == "string", large=kind.name in VIEWS)
-        there = "length" if more else "length >= 0"
-        if carried.nullable:
-            before = self.ahead
-            with self.block(f"if {there}:"):
-                self.content(kind, target, more)
-            with self.block("else:"):
+        before = self.ahead
+        with self.block(f"if length > {more}:"):
+            self.content(kind, target, more)
+        with self.block(f"elif length == {more}:"):
+            self.line(f"{target} = {kind.empty!r}")
+            if before:
+                self.line(f"pos += {before}")
+        with self.block("else:"):
+            if carried.nullable:
                 self.line(f"{target} = None")
                 if before:
                     self.line(f"pos += {before}")
-        else:
-            with self.block(f"if not {there}:" if more else "if length < 0:"):
+            else:
                 self.line(f"raise was_null({carried.name!r})")
-            self.content(kind, target, more)
 
     def content(self, kind: Blob, target: str, more: int) -> None:
         """Write the slice that is the content of text or bytes."""

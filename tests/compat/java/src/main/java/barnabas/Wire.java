@@ -42,6 +42,7 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  *                                 listener of that kind serves it, its stable versions, and the versions
  *                                 of the headers of request and response for each of those
  *   encode NAME VERSION JSON      the bytes in hex
+ *   write NAME VERSION OTHER JSON the bytes in hex of writing in OTHER version what was said in VERSION
  *   decode NAME VERSION HEX       what the converter prints, a tab, the bytes of encoding it again
  * </pre>
  *
@@ -124,6 +125,10 @@ public final class Wire {
         short version = Short.parseShort(words[2]);
         return switch (words[0]) {
             case "encode" -> hex(one.fromJson(JSON.readTree(words[3]), version), version);
+            case "write" -> {
+                String[] rest = words[3].split(" ", 2);
+                yield hex(one.fromJson(JSON.readTree(rest[1]), version), Short.parseShort(rest[0]));
+            }
             case "decode" -> {
                 Message message = one.fromBytes(HEX.parseHex(words[3]), version);
                 yield one.toJson(message, version) + "\t" + hex(message, version);
