@@ -142,6 +142,8 @@ def test_who_dies_while_a_sync_waits_never_learns_how_it_ended() -> None:
     durable = shared.durable_content("/data/log")
     assert durable is not None
     assert durable.read(0, 10) == b"old"
+    assert shared.durable_files() == [("/data/log", 3)]
+    assert shared.durable_content("/data") is None
 
 
 def test_a_power_loss_ends_every_process() -> None:
@@ -235,7 +237,7 @@ def test_a_failed_sync_is_believed_by_nobody_who_saw_it() -> None:
 
 
 def test_the_cache_may_forget_what_a_failed_sync_lost() -> None:
-    shared, _, file = disk_with(Calm(), b"old")
+    shared, process, file = disk_with(Calm(), b"old")
     shared.inject(Injection("sync", error=errno.EIO))
     file.write(0, [b"new"])
     with refused(errno.EIO):
@@ -243,6 +245,13 @@ def test_the_cache_may_forget_what_a_failed_sync_lost() -> None:
     assert file.read(0, 3) == b"new"
     shared.evict()
     assert file.read(0, 3) == b"old"
+    again = process.disk.open("/data/log", "write")
+    shared.draw = Told(disk__sync__evicted=1)
+    shared.inject(Injection("sync", error=errno.EIO))
+    again.write(0, [b"new"])
+    with refused(errno.EIO):
+        asyncio.run(again.sync())
+    assert again.read(0, 3) == b"old"
 
 
 def test_syncs_that_wait_together_fail_together() -> None:
@@ -339,7 +348,10 @@ def test_a_troubled_directory_fails_and_its_neighbour_does_not(
         asyncio.run(file.sync())
     neighbour.write(PAGE, [b"x" * PAGE])
     process.disk.open("/other/new", "create").close()
-    shared.heal()
+    shared.relieve("/other")
+    with refused(writing):
+        file.write(PAGE, [b"x"])
+    shared.relieve("/data")
     process.disk.open("/data/new", "create").close()
     file.write(PAGE, [b"x"])
     assert shared.suffered[trouble] == 1
