@@ -50,6 +50,12 @@ class HostClock:
         self._anchor_kernel_ns = self._kernel.now_ns
         self._rate = MILLION + rate_ppm
 
+    def reboot(self, started_ns: int) -> None:
+        """Begin to count anew, as a machine does that was switched off; the calendar goes on."""
+        self._wall_ms += (self.monotonic_ns() - started_ns) // NS_PER_MS
+        self._anchor_ns = started_ns
+        self._anchor_kernel_ns = self._kernel.now_ns
+
     def step_wall(self, step_ms: int) -> None:
         """Put the calendar forward or back."""
         self._wall_ms += step_ms
