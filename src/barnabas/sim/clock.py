@@ -71,13 +71,13 @@ class SimClock:
 
     def now_ms(self) -> int:
         """Return monotonic milliseconds since some moment before this process began."""
-        self._assert_alive()
-        return self._clock.monotonic_ns() // NS_PER_MS
+        return self.now_ns() // NS_PER_MS
 
     def now_ns(self) -> int:
         """Return the same clock in nanoseconds, for measuring."""
         self._assert_alive()
-        return self._clock.monotonic_ns()
+        # A handle that waited for a disk finds that time has passed.
+        return self._clock.monotonic_ns() + self._loop.charged_ns
 
     def wall_ms(self) -> int:
         """Return milliseconds since 1970 as this host believes them to be."""
@@ -86,7 +86,7 @@ class SimClock:
 
     async def sleep_ms(self, duration_ms: int) -> None:
         """Return no earlier than ``duration_ms`` from now."""
-        await self._sleep_until_ns(self._clock.monotonic_ns() + duration_ms * NS_PER_MS)
+        await self._sleep_until_ns(self.now_ns() + duration_ms * NS_PER_MS)
 
     async def sleep_until(self, at_ms: int) -> None:
         """Return no earlier than monotonic ``at_ms``."""
@@ -96,6 +96,10 @@ class SimClock:
         """Make the call on this process's loop, no earlier than monotonic ``at_ms``."""
         self._assert_alive()
         return self._loop.timer_at(at_ms * NS_PER_MS, call)
+
+    async def sleep_ns(self, duration_ns: int) -> None:
+        """Return after so long; for the disk."""
+        await self._sleep_until_ns(self._clock.monotonic_ns() + duration_ns)
 
     async def _sleep_until_ns(self, at_ns: int) -> None:
         self._assert_alive()

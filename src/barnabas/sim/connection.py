@@ -138,6 +138,10 @@ class Pipe:
             self._segment("data", view[:count])
             view = view[count:]
 
+    def not_before(self, leaving_ns: int) -> None:
+        """Let nothing that is sent from now on leave before this."""
+        self._last_ns = max(self._last_ns, leaving_ns + self.link.latency_ns)
+
     def signal(self, kind: Kind) -> None:
         """Send what is not data, behind all data; the end of a stream may take its time."""
         self._joinable = None
@@ -335,6 +339,10 @@ class SimConnection:
         data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
         if not data:
             return
+        busy_until_ns = self._owner.loop.free_at_ns
+        if busy_until_ns > self._kernel.now_ns:
+            # Something slow came before this in the same handle, a write to a disk perhaps.
+            self.out.not_before(busy_until_ns)
         if not self._unsent and self.out.in_flight_bytes + len(data) <= self.tuning.window_bytes:
             self.out.transmit(data)
             return

@@ -229,6 +229,11 @@ class NodeLoop(asyncio.AbstractEventLoop):
         start_ns = self.free_at_ns if self.free_at_ns > now_ns else now_ns
         self.free_at_ns = start_ns + duration_ns
 
+    @property
+    def charged_ns(self) -> int:
+        """How long the present handle has kept the node busy by waiting in plain calls."""
+        return max(0, self.free_at_ns - self.kernel.now_ns)
+
     def timer_at(
         self,
         when_ns: int,

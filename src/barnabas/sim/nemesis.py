@@ -8,11 +8,15 @@ To add a kind: write the two functions and a line in ``KINDS`` (or in the ``kind
 where a fault is of the product and not of the world).  Nothing else knows them by name.
 """
 
+import errno
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Final, Protocol, TypeAlias
 
 from barnabas.model.value import value
+from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection
+from barnabas.sim.disk_faults import Kind as Operation
 from barnabas.sim.link import Link
 from barnabas.sim.plan import SPEAKER, Fault, Params, draw_times
 from barnabas.sim.probes import Moment
@@ -68,7 +72,7 @@ class Nemesis:
     def begin(self, faults: Sequence[Fault]) -> None:
         """Wait for each fault's moment, from now on."""
         for fault in faults:
-            self._world.later(fault.at_ms, lambda fault=fault: self._due(fault))  # type: ignore[misc]  # -- mypy cannot infer a lambda's default
+            self._world.later(fault.at_ms, partial(self._due, fault))
 
     def heal(self) -> None:
         """Take everything back that is still in force, and do nothing more."""
@@ -203,7 +207,8 @@ def kill(world: World, fault: Fault) -> Undo:
 def cut_power(world: World, fault: Fault) -> Undo:
     """Take the power from a host; it comes back."""
     (host,) = fault.target
-    world.cut_power(host, fault.word("profile", "prefix"))
+    profile = fault.word("profile", "prefix")
+    world.cut_power(host, next(known for known in PROFILES if known == profile))
     return lambda: world.restart(host)
 
 
@@ -352,11 +357,50 @@ def corrupt(world: World, fault: Fault) -> Undo:
     return undo
 
 
-POWER_PROFILES: Final = ("prefix", "block", "sector", "meta-first", "data-first")
+def slow_disk(world: World, fault: Fault) -> None:
+    """Let one of the next syncs of a host's disk hang."""
+    disk = world.hosts[fault.target[0]].disk
+    delay_ns = fault.duration_ms * 1_000_000
+    disk.inject(Injection("sync", delay_ns=delay_ns, after=fault.param("after")))
+
+
+def slow_writes(world: World, fault: Fault) -> None:
+    """Let one of the next writes of a host's disk block its process."""
+    disk = world.hosts[fault.target[0]].disk
+    delay_ns = fault.duration_ms * 1_000_000
+    disk.inject(Injection("write", delay_ns=delay_ns, after=fault.param("after")))
+
+
+def fail_disk(world: World, fault: Fault) -> None:
+    """Let one of the next operations of a host's disk fail."""
+    disk = world.hosts[fault.target[0]].disk
+    operation = fault.word("operation", "sync")
+    kind = next(known for known in FAILING if known == operation)
+    disk.inject(Injection(kind, error=errno.EIO, after=fault.param("after")))
+
+
+def fill_disk(world: World, fault: Fault) -> Undo:
+    """Let a host's disk have no room."""
+    disk = world.hosts[fault.target[0]].disk
+    disk.trouble("/", "full")
+    return disk.heal
+
+
+def unreliable_disk(world: World, fault: Fault) -> Undo:
+    """Let a host's disk fail now and then, each operation with a small probability."""
+    disk = world.hosts[fault.target[0]].disk
+    rate = fault.param("per_million", 1_000)
+    disk.faults = DiskFaults(
+        read_error=rate, write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate
+    )
+    return disk.heal
+
+
+FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_directory")
 
 KINDS: Final[Mapping[str, Kind]] = {
     "crash-kill": Kind(one(1, 20_000), kill, personal=True),
-    "crash-power": Kind(one(100, 30_000, profile=POWER_PROFILES), cut_power, personal=True),
+    "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True),
     "stop-clean": Kind(one(1, 20_000), stop),
     "pause": Kind(one(10, 30_000), pause, personal=True),
     "slow-cpu": Kind(one(100, 20_000, factor=(10, 100, 1_000)), slow_down),
@@ -371,5 +415,12 @@ KINDS: Final[Mapping[str, Kind]] = {
     "chunking": Kind(way(1_000, 60_000, bytes=(1, 16, 256)), chunk),
     "narrow-link": Kind(way(100, 20_000, bytes_per_s=(2_000, 50_000)), narrow),
     "late-fin": Kind(way(1_000, 30_000), delay_ends),
+    "fsync-stall": Kind(one(10, 20_000, after=(0, 1, 5)), slow_disk),
+    "disk-slow": Kind(one(10, 5_000, after=(0, 1, 5)), slow_writes),
+    "disk-fail": Kind(one(1, 1, operation=FAILING, after=(0, 1, 5, 20)), fail_disk, unusual=True),
+    "disk-full": Kind(one(100, 20_000), fill_disk, unusual=True),
+    "disk-flaky": Kind(
+        one(1_000, 20_000, per_million=(1_000, 50_000)), unreliable_disk, unusual=True
+    ),
     "corrupt-link": Kind(way(10, 5_000, per_million=(1_000, 100_000)), corrupt, unusual=True),
 }

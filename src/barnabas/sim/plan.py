@@ -15,6 +15,7 @@ same kind of mess.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from random import Random
 from typing import Final, TypeAlias
 
@@ -31,7 +32,7 @@ class Fault:
     """One entry of a plan: what is done to whom, when, and for how long.
 
     ``at_ms`` counts from the beginning of chaos.  With ``on`` it is the ``nth`` moment of that kind
-    after ``at_ms`` that sets the fault off, and ``SPEAKER`` in ``target`` is the host it happens on.
+    after ``at_ms`` that sets the fault off, and ``SPEAKER`` in ``target`` is the host it is of.
     """
 
     kind: str
@@ -153,8 +154,8 @@ def as_json(plan: Plan) -> dict[str, object]:
         "seed": plan.seed,
         "mutant": plan.mutant,
         "hosts": list(plan.hosts),
-        "settings": {name: getattr(plan.settings, name) for name in Settings.__slots__},
-        "phases": {name: getattr(plan.phases, name) for name in Phases.__slots__},
+        "settings": asdict(plan.settings),
+        "phases": asdict(plan.phases),
         "knobs": dict(plan.knobs),
         "faults": [_without_defaults(fault) for fault in plan.faults],
         "workload": [[op.at_ms, op.client, op.what, *op.arguments] for op in plan.workload],

@@ -23,11 +23,11 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from barnabas.model.value import value
-from barnabas.runtime.disk import Disk
 from barnabas.runtime.probes import Fact
 from barnabas.runtime.runtime import Runtime
 from barnabas.runtime.tasks import TaskScope
 from barnabas.sim.clock import HostClock, SimClock
+from barnabas.sim.disk import SimDisk
 from barnabas.sim.entropy import SimEntropy
 from barnabas.sim.kernel import Kernel
 from barnabas.sim.loop import DeadIncarnation, NodeLoop
@@ -46,21 +46,6 @@ class Death:
     ending: Ending
     where: str = ""
     error: BaseException | None = None
-
-
-class DiskOfHost(Protocol):
-    """The disk of a host as one process after another sees it."""
-
-    def attach(self, process: "Process") -> Disk:
-        """Return the disk for this process: nothing works any more when it dies."""
-        ...
-
-    def cut_power(self, profile: str) -> None:
-        """Forget what was not durable, the way ``profile`` says."""
-
-    def durable_hash(self) -> bytes:
-        """Return a digest of everything durable."""
-        ...
 
 
 class Surroundings(Protocol):
@@ -103,7 +88,7 @@ class Process:
         life: int,
         number: int,
         clock: HostClock,
-        disk: DiskOfHost,
+        disk: SimDisk,
         cpu_ns: int,
     ) -> None:
         self.host: Final = host
@@ -117,13 +102,15 @@ class Process:
         self.loop.cost_ns = cpu_ns
         self.network: Final = HostNetwork(world.fabric, host, self)
         alive = self.assert_alive
+        own_clock = SimClock(clock, self.loop, alive)
+        self._disk: Final = disk.process(alive, self.loop.charge, own_clock.sleep_ns)
         seed = world.tape.seed
         self.runtime: Final = Runtime(
-            clock=SimClock(clock, self.loop, alive),
+            clock=own_clock,
             entropy=SimEntropy(
                 world.tape.site(f"entropy/{host}"), stream(seed, f"octets/{self.name}"), alive
             ),
-            disk=disk.attach(self),
+            disk=self._disk,
             network=self.network,
             tasks=TaskScope(self.name, self.fail),
             probes=SimProbes(self._hear, world.suggestions, alive),
@@ -209,6 +196,7 @@ class Process:
             self.network.vanish()
         else:
             self.network.orphan()
+        self._disk.die()
         self._world.mourn(self)
 
 

@@ -23,13 +23,15 @@ from barnabas.model.value import value
 from barnabas.runtime.probes import Fact
 from barnabas.sim.clock import NS_PER_MS, HostClock
 from barnabas.sim.connection import Tuning
+from barnabas.sim.disk import SimDisk
+from barnabas.sim.disk_faults import Profile as PowerProfile
 from barnabas.sim.kernel import VIOLATION, Kernel
 from barnabas.sim.link import Link
 from barnabas.sim.network import Fabric
 from barnabas.sim.policy import policy
 from barnabas.sim.probes import Moment, Suggestions
-from barnabas.sim.process import DiskOfHost, Main, Process
-from barnabas.sim.tape import Tape
+from barnabas.sim.process import Main, Process
+from barnabas.sim.tape import Site, Tape
 
 # Moments kept for the story of a failure.
 STORY_MOMENTS: Final = 400
@@ -40,10 +42,17 @@ ADDRESS: Final = re.compile(r"\b0x[0-9a-f]+")
 class Violation(Exception):  # noqa: N818 -- found by a checker, not gone wrong in it
     """An oracle says no.  ``oracle`` is its id, the text says what was found and what was due."""
 
-    def __init__(self, oracle: str, story: str) -> None:
+    def __init__(self, oracle: str, story: str, place: str = "") -> None:
         super().__init__(f"{oracle}: {story}")
         self.oracle: Final = oracle
         self.story: Final = story
+        # Two failures with the same oracle and place are taken for one.
+        self.place: Final = place
+
+    @property
+    def signature(self) -> str:
+        """What two runs have in common that fail for one reason."""
+        return f"{self.oracle} {self.place}".rstrip()
 
 
 class Checker(Protocol):
@@ -79,10 +88,33 @@ class Settings:
     buggify: bool = False
 
 
+class DiskDraws:
+    """The draws of one host's disk: sites of its own, so that disks do not disturb each other."""
+
+    def __init__(self, tape: Tape, host: str) -> None:
+        self._tape: Final = tape
+        self._host: Final = host
+        self._sites: Final[dict[str, Site]] = {}
+
+    def below(self, site: str, limit: int) -> int:
+        """Draw an integer from 0, the boring one, to ``limit`` - 1."""
+        return self._site(site).below(limit)
+
+    def chance(self, site: str, per_million: int) -> bool:
+        """Draw whether something happens; no is the boring answer."""
+        return self._site(site).chance(per_million)
+
+    def _site(self, name: str) -> Site:
+        site = self._sites.get(name)
+        if site is None:
+            site = self._sites[name] = self._tape.site(f"{name}/{self._host}")
+        return site
+
+
 class Host:
     """A machine: what outlives its processes."""
 
-    def __init__(self, name: str, clock: HostClock, disk: DiskOfHost) -> None:
+    def __init__(self, name: str, clock: HostClock, disk: SimDisk) -> None:
         self.name: Final = name
         self.clock: Final = clock
         self.disk: Final = disk
@@ -105,7 +137,6 @@ class World:
     def __init__(
         self,
         tape: Tape,
-        make_disk: Callable[["World", str], DiskOfHost],
         settings: Settings | None = None,
     ) -> None:
         self.tape: Final = tape
@@ -122,7 +153,6 @@ class World:
         self.excuses: Callable[[Process], bool] = _no_excuse
         self.story: Final[deque[str]] = deque(maxlen=STORY_MOMENTS)
         self.heard: Final[dict[str, int]] = {}
-        self._make_disk: Final = make_disk
         self._mains: Final[dict[str, Main]] = {}
         self._processes: Final[list[Process]] = []
         self._listeners: Final[dict[str, list[Callable[[Moment], None]]]] = {}
@@ -140,7 +170,7 @@ class World:
         started_ns = (len(self.hosts) + 1) * 1_000_000_000_000 + self._started.below(1_000_000_000)
         clock = HostClock(self.kernel, rate_ppm, started_ns, wall_offset_ms)
         self.fabric.add_host(name)
-        host = self.hosts[name] = Host(name, clock, self._make_disk(self, name))
+        host = self.hosts[name] = Host(name, clock, SimDisk(DiskDraws(self.tape, name)))
         return host
 
     def start(self, name: str, main: Main) -> Process:
@@ -181,7 +211,7 @@ class World:
         for process in list(self.hosts[name].processes):
             process.kill()
 
-    def cut_power(self, name: str, profile: str) -> None:
+    def cut_power(self, name: str, profile: PowerProfile) -> None:
         """Take the power from a host; ``profile`` says what its disk makes of it."""
         host = self.hosts[name]
         for process in list(host.processes):
@@ -189,7 +219,7 @@ class World:
         if host.powered:
             host.powered = False
             self.fabric.power(name, powered=False)
-            host.disk.cut_power(profile)
+            host.disk.power_loss(profile)
             host.clock.reboot(self._started.below(1_000_000_000))
 
     def pause(self, name: str) -> None:
@@ -266,8 +296,10 @@ class World:
         assert death is not None, f"{process} is mourned and lives"
         self.note(f"{process.name} {death.ending}")
         if death.error is not None and not self.excuses(process):
-            where = f"{process.name} {death.where}: {tell(death.error)}"
-            self.found(Violation("X-01", where))
+            error, place = tell(death.error), place_of(death.error)
+            kind = type(death.error).__name__
+            story = f"{process.name} {death.where}: {error} at {place}"
+            self.found(Violation("X-01", story, f"{kind} {place}"))
 
     def found(self, violation: Violation) -> None:
         """End the run because an oracle said no.  The first to say so is believed."""
@@ -308,17 +340,21 @@ class World:
 
 
 def tell(error: BaseException) -> str:
-    """Return an error and where the product raised it: the same words in every run."""
-    place = ""
+    """Return an error as text: the same words in every run."""
+    return ADDRESS.sub("0x", f"{type(error).__name__}: {error}")
+
+
+def place_of(error: BaseException) -> str:
+    """Return where the product raised an error."""
+    place = "nowhere"
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if "/asyncio/" not in code.co_filename:
             name = code.co_filename.rpartition("/barnabas/")[2].rpartition("/tests/")[2]
-            place = f" at {name}:{traceback.tb_lineno} in {code.co_qualname}"
+            place = f"{name}:{traceback.tb_lineno} in {code.co_qualname}"
         traceback = traceback.tb_next
-    text = f"{type(error).__name__}: {error}{place}"
-    return ADDRESS.sub("0x", text)
+    return place
 
 
 def _no_excuse(_: Process) -> bool:
