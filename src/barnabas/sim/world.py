@@ -61,8 +61,10 @@ class Checker(Protocol):
     It runs between events, reads and never changes, and awaits nothing.
     """
 
-    # The moments it wants to hear; empty for all.
-    kinds: frozenset[str]
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of moments it wants to hear; empty for all."""
+        ...
 
     def hear(self, moment: Moment) -> None:
         """Note what a process says.  The process is in the middle of something: do not look yet."""
@@ -153,6 +155,9 @@ class World:
         self.excuses: Callable[[Process], bool] = _no_excuse
         self.story: Final[deque[str]] = deque(maxlen=STORY_MOMENTS)
         self.heard: Final[dict[str, int]] = {}
+        # Which step followed which on one host: a coarse measure of what a run went through.
+        self.steps: Final[dict[str, None]] = {}
+        self._last_kinds: Final[dict[str, str]] = {}
         self._mains: Final[dict[str, Main]] = {}
         self._processes: Final[list[Process]] = []
         self._listeners: Final[dict[str, list[Callable[[Moment], None]]]] = {}
@@ -281,6 +286,8 @@ class World:
         self.kernel.mix(crc32(line.encode()))
         self.story.append(line)
         self.heard[kind] = self.heard.get(kind, 0) + 1
+        self.steps[f"{self._last_kinds.get(process.host, 'nothing')} then {kind}"] = None
+        self._last_kinds[process.host] = kind
         for checker in self.checkers:
             if not checker.kinds or kind in checker.kinds:
                 checker.hear(moment)
