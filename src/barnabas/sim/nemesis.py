@@ -10,12 +10,13 @@ where a fault is of the product and not of the world).  Nothing else knows them 
 
 import errno
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from random import Random
 from typing import Final, Protocol, TypeAlias
 
 from barnabas.model.value import value
-from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection
+from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law
 from barnabas.sim.disk_faults import Kind as Operation
 from barnabas.sim.link import Link
 from barnabas.sim.plan import SPEAKER, Fault, Params, draw_times
@@ -52,7 +53,9 @@ class Kind:
 
     draw: Draw
     do: Do
-    # Whether it makes sense to do this at a moment of one process, to that process's host.
+    # Whether its moment matters so much that it is worth waiting for a step of some process; and
+    # whether it then hits that process's host rather than those that were drawn.
+    timely: bool = False
     personal: bool = False
     unusual: bool = False
 
@@ -138,7 +141,9 @@ def draw_faults(
 
     ``moments`` are the kinds of ``trace`` worth striking at.
     """
-    enabled = [name for name, kind in kinds.items() if not kind.unusual and source.random() < 0.4]
+    # Few kinds, often: what they do together is found in runs that do little else.
+    share = source.choice((0.1, 0.2, 0.4))
+    enabled = [name for name, kind in kinds.items() if not kind.unusual and source.random() < share]
     if not enabled:
         return ()
     faults: list[Fault] = []
@@ -147,8 +152,9 @@ def draw_faults(
         kind = kinds[name]
         drawn = kind.draw(source, hosts)
         on, nth, target = "", 1, drawn.target
-        if moments and kind.personal and source.random() < 0.5:
-            on, nth, target = source.choice(list(moments)), source.randint(1, 4), (SPEAKER,)
+        if moments and (kind.timely or kind.personal) and source.random() < 0.5:
+            on, nth = source.choice(list(moments)), source.randint(1, 4)
+            target = (SPEAKER,) if kind.personal else target
         faults.append(Fault(name, at_ms, target, drawn.duration_ms, drawn.params, on, nth))
     return tuple(faults)
 
@@ -178,12 +184,13 @@ def way(low_ms: int, high_ms: int, **choices: Sequence[int | str]) -> Draw:
     return draw
 
 
-def part(low_ms: int, high_ms: int) -> Draw:
-    """Return a draw that cuts some hosts off from the rest."""
+def part(low_ms: int, high_ms: int, **choices: Sequence[int | str]) -> Draw:
+    """Return a draw that hits some hosts at once."""
 
     def draw(source: Random, hosts: Sequence[str]) -> Drawn:
-        count = source.randint(1, max(1, len(hosts) // 2))
-        return Drawn(tuple(source.sample(list(hosts), count)), span(source, low_ms, high_ms))
+        params = tuple((name, source.choice(list(values))) for name, values in choices.items())
+        target = source.sample(list(hosts), source.randint(1, len(hosts)))
+        return Drawn(tuple(target), span(source, low_ms, high_ms), params)
 
     return draw
 
@@ -210,6 +217,20 @@ def cut_power(world: World, fault: Fault) -> Undo:
     profile = fault.word("profile", "prefix")
     world.cut_power(host, next(known for known in PROFILES if known == profile))
     return lambda: world.restart(host)
+
+
+def black_out(world: World, fault: Fault) -> Undo:
+    """Take the power from several hosts at one moment, as a rack or a room loses it."""
+    profile = fault.word("profile", "prefix")
+    known = next(known for known in PROFILES if known == profile)
+    for host in fault.target:
+        world.cut_power(host, known)
+
+    def undo() -> None:
+        for host in fault.target:
+            world.restart(host)
+
+    return undo
 
 
 def stop(world: World, fault: Fault) -> Undo:
@@ -357,11 +378,16 @@ def corrupt(world: World, fault: Fault) -> Undo:
     return undo
 
 
-def slow_disk(world: World, fault: Fault) -> None:
-    """Let one of the next syncs of a host's disk hang."""
+def stall_syncs(world: World, fault: Fault) -> Undo:
+    """Let every sync of a host's disk hang for as long as this lasts."""
     disk = world.hosts[fault.target[0]].disk
-    delay_ns = fault.duration_ms * 1_000_000
-    disk.inject(Injection("sync", delay_ns=delay_ns, after=fault.param("after")))
+    ordinary = disk.latencies
+    disk.latencies = replace(ordinary, sync=Law(fault.duration_ms * 1_000_000))
+
+    def undo() -> None:
+        disk.latencies = ordinary
+
+    return undo
 
 
 def slow_writes(world: World, fault: Fault) -> None:
@@ -401,6 +427,7 @@ FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_director
 KINDS: Final[Mapping[str, Kind]] = {
     "crash-kill": Kind(one(1, 20_000), kill, personal=True),
     "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True),
+    "blackout": Kind(part(100, 10_000, profile=PROFILES), black_out, timely=True),
     "stop-clean": Kind(one(1, 20_000), stop),
     "pause": Kind(one(10, 30_000), pause, personal=True),
     "slow-cpu": Kind(one(100, 20_000, factor=(10, 100, 1_000)), slow_down),
@@ -415,7 +442,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "chunking": Kind(way(1_000, 60_000, bytes=(1, 16, 256)), chunk),
     "narrow-link": Kind(way(100, 20_000, bytes_per_s=(2_000, 50_000)), narrow),
     "late-fin": Kind(way(1_000, 30_000), delay_ends),
-    "fsync-stall": Kind(one(10, 20_000, after=(0, 1, 5)), slow_disk),
+    "fsync-stall": Kind(one(10, 20_000), stall_syncs),
     "disk-slow": Kind(one(10, 5_000, after=(0, 1, 5)), slow_writes),
     "disk-fail": Kind(one(1, 1, operation=FAILING, after=(0, 1, 5, 20)), fail_disk, unusual=True),
     "disk-full": Kind(one(100, 20_000), fill_disk, unusual=True),

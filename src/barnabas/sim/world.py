@@ -16,6 +16,7 @@ import gc
 import re
 from collections import deque
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Final, Protocol
 from zlib import crc32
 
@@ -24,6 +25,7 @@ from barnabas.runtime.probes import Fact
 from barnabas.sim.clock import NS_PER_MS, HostClock
 from barnabas.sim.connection import Tuning
 from barnabas.sim.disk import SimDisk
+from barnabas.sim.disk_faults import Latencies, Law
 from barnabas.sim.disk_faults import Profile as PowerProfile
 from barnabas.sim.kernel import VIOLATION, Kernel
 from barnabas.sim.link import Link
@@ -85,6 +87,7 @@ class Settings:
     cpu_ns: int = 10_000
     latency_ns: int = 200_000
     spread_ns: int = 300_000
+    sync_ns: int = 100_000
     window_bytes: int = 256 * 1024
     patience_ms: int = 20_000
     buggify: bool = False
@@ -121,6 +124,8 @@ class Host:
         self.clock: Final = clock
         self.disk: Final = disk
         self.powered = True
+        # Whether an operator wants something to run here.
+        self.wanted = True
         self.slowness = 1
         self.lives = 0
         # The processes of this host that are alive, oldest first; more than one when an operator
@@ -175,7 +180,10 @@ class World:
         started_ns = (len(self.hosts) + 1) * 1_000_000_000_000 + self._started.below(1_000_000_000)
         clock = HostClock(self.kernel, rate_ppm, started_ns, wall_offset_ms)
         self.fabric.add_host(name)
-        host = self.hosts[name] = Host(name, clock, SimDisk(DiskDraws(self.tape, name)))
+        disk = SimDisk(DiskDraws(self.tape, name))
+        sync_ns = self.settings.sync_ns
+        disk.latencies = Latencies(sync=Law(sync_ns, 500, jitter_ns=sync_ns))
+        host = self.hosts[name] = Host(name, clock, disk)
         return host
 
     def start(self, name: str, main: Main) -> Process:
@@ -198,8 +206,12 @@ class World:
         return process
 
     def restart(self, name: str) -> None:
-        """Give a host power if it has none, and start what it ran if nothing runs there."""
+        """Give a host power if it has none, and start what it ran if nothing runs there.
+
+        What is still about to stop is started again when it has.
+        """
         host = self.hosts[name]
+        host.wanted = True
         if not host.powered:
             host.powered = True
             self.fabric.power(name, powered=True)
@@ -208,6 +220,7 @@ class World:
 
     def stop(self, name: str) -> None:
         """Ask a host's processes to stop, as an operator does."""
+        self.hosts[name].wanted = False
         for process in list(self.hosts[name].processes):
             process.stop()
 
@@ -259,7 +272,7 @@ class World:
         """Let time pass until something is reached; tell whether it was within the limit."""
         end_ms = self.now_ms + limit_ms
         while not reached():
-            if self.now_ms >= end_ms or self.kernel.stopped is not None:
+            if self.now_ms >= end_ms or self.kernel.stopped:
                 return False
             self.run_ms(step_ms)
         return True
@@ -302,6 +315,8 @@ class World:
         death = process.death
         assert death is not None, f"{process} is mourned and lives"
         self.note(f"{process.name} {death.ending}")
+        if death.ending == "exited" and self.hosts[process.host].wanted:
+            self.later(0, partial(self.restart, process.host))
         if death.error is not None and not self.excuses(process):
             error, place = tell(death.error), place_of(death.error)
             kind = type(death.error).__name__

@@ -47,7 +47,8 @@ class Question:
     def answer(self, frame: Frame) -> None:
         """Take the answer of one replica."""
         self.answers.append(frame)
-        if len(self.answers) == self._majority:
+        # Whoever asked may have lost patience while this answer waited its turn.
+        if len(self.answers) == self._majority and not self._enough.done():
             self._enough.set_result(None)
 
     async def enough(self) -> None:

@@ -54,7 +54,7 @@ class History:
         self.calls: Final[dict[tuple[str, int], Call]] = {}
         self.returned = 0
         self._order = 0
-        self._fresh = False
+        self._judged = 0
 
     def hear(self, moment: Moment) -> None:
         """Note a call or a return."""
@@ -73,12 +73,11 @@ class History:
             call.number = number
             call.returned = self._order
             self.returned += 1
-            self._fresh = True
 
     def check(self) -> None:
-        """Judge if something returned."""
-        if self._fresh:
-            self._fresh = False
+        """Judge, the less often the longer the history: it is all read each time."""
+        if self.returned > self._judged + self._judged // 16:
+            self._judged = self.returned
             judge(list(self.calls.values()))
 
     def finish(self) -> None:

@@ -20,7 +20,6 @@ REPLICAS: Final = ("r1", "r2", "r3")
 
 # Time between two reads of a client whose planned operations are done.
 IDLE_MS: Final = 1_000
-FAULT_GAP_MS: Final = 2_000
 MOMENTS: Final = ("replica.wrote", "replica.synced", "client.call", "client.return")
 
 
@@ -143,8 +142,8 @@ class RegisterProfile:
         source = stream(seed, "plan")
         clients = [f"c{number}" for number in range(1, source.randint(2, 4))]
         hosts = (*REPLICAS, *clients)
-        phases = Phases(chaos_ms=source.choice((5_000, 15_000, 30_000)))
-        gap_ms = source.choice((200, 500, 1_000))
+        phases = Phases(chaos_ms=source.choice((2_000, 5_000, 15_000)))
+        gap_ms = source.choice((20, 100, 500))
         workload: list[Operation] = []
         for at_ms in draw_times(source, phases.chaos_ms, gap_ms):
             client = source.choice(clients)
@@ -152,7 +151,14 @@ class RegisterProfile:
                 workload.append(Operation(at_ms, client, "write", (len(workload) + 1,)))
             else:
                 workload.append(Operation(at_ms, client, "read"))
-        faults = draw_faults(source, self.kinds, hosts, phases.chaos_ms, FAULT_GAP_MS, MOMENTS)
+        faults = draw_faults(
+            source,
+            self.kinds,
+            hosts,
+            phases.chaos_ms,
+            mean_gap_ms=source.choice((300, 2_000)),
+            moments=MOMENTS,
+        )
         return Plan(
             profile=self.name,
             seed=seed,

@@ -84,14 +84,16 @@ class Store:
 class Session:
     """One client's connection."""
 
-    def __init__(self, store: Store, tasks: TaskScope) -> None:
+    def __init__(self, store: Store, tasks: TaskScope, sessions: dict["Session", None]) -> None:
         self._store: Final = store
         self._tasks: Final = tasks
+        self._sessions: Final = sessions
         self._connection: Connection | None = None
 
     def opened(self, connection: Connection) -> None:
         """Take the connection."""
         self._connection = connection
+        self._sessions[self] = None
 
     def received(self, data: memoryview) -> int:
         """Answer whole frames."""
@@ -107,6 +109,12 @@ class Session:
     def closed(self, error: Exception | None) -> None:
         """Forget the connection."""
         self._connection = None
+        self._sessions.pop(self, None)
+
+    def abort(self) -> None:
+        """Hear no more."""
+        if self._connection is not None:
+            self._connection.abort()
 
     async def _store_and_answer(self, frame: Frame) -> None:
         await self._store.store(frame.held)
@@ -127,10 +135,15 @@ async def serve(runtime: Runtime, mutant: str) -> None:
     store = Store(runtime, file, mutant)
     store.recover()
     tasks = runtime.tasks.child("replica")
-    listener = await runtime.network.listen(Address("", PORT), lambda: Session(store, tasks))
+    sessions: dict[Session, None] = {}
+    listener = await runtime.network.listen(
+        Address("", PORT), lambda: Session(store, tasks, sessions)
+    )
     try:
         await asyncio.Event().wait()
     finally:
         listener.close()
+        for session in list(sessions):
+            session.abort()
         await tasks.close()
         file.close()
