@@ -195,6 +195,17 @@ def part(low_ms: int, high_ms: int, **choices: Sequence[int | str]) -> Draw:
     return draw
 
 
+def room(low_ms: int, high_ms: int, **choices: Sequence[int | str]) -> Draw:
+    """Return a draw that hits everybody, or some hosts at once."""
+    some = part(low_ms, high_ms, **choices)
+
+    def draw(source: Random, hosts: Sequence[str]) -> Drawn:
+        drawn = some(source, hosts)
+        return replace(drawn, target=tuple(hosts)) if source.random() < 0.5 else drawn
+
+    return draw
+
+
 def span(source: Random, low_ms: int, high_ms: int) -> int:
     """Return a duration; short ones are as likely as long ones, whatever the range."""
     bits = source.uniform(low_ms.bit_length(), high_ms.bit_length())
@@ -427,7 +438,7 @@ FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_director
 KINDS: Final[Mapping[str, Kind]] = {
     "crash-kill": Kind(one(1, 20_000), kill, personal=True),
     "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True),
-    "blackout": Kind(part(100, 10_000, profile=PROFILES), black_out, timely=True),
+    "blackout": Kind(room(100, 10_000, profile=PROFILES), black_out, timely=True),
     "stop-clean": Kind(one(1, 20_000), stop),
     "pause": Kind(one(10, 30_000), pause, personal=True),
     "slow-cpu": Kind(one(100, 20_000, factor=(10, 100, 1_000)), slow_down),

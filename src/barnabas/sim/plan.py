@@ -127,7 +127,7 @@ def draw_settings(source: Random) -> Settings:
         cpu_ns=source.choice((0, 5_000, 20_000, 50_000)),
         latency_ns=source.choice((20_000, 200_000, 200_000, 5_000_000)),
         spread_ns=source.choice((50_000, 300_000, 300_000, 20_000_000)),
-        sync_ns=source.choice((100_000, 100_000, 5_000_000, 50_000_000)),
+        sync_ns=source.choice((100_000, 5_000_000, 50_000_000, 200_000_000)),
         window_bytes=source.choice((4_096, 65_536, 262_144)),
         patience_ms=source.choice((5_000, 20_000)),
         buggify=source.random() < 0.5,

@@ -20,7 +20,7 @@ Non-obvious:
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from barnabas.model.value import value
 from barnabas.sim.plan import Fault, Operation, Plan
@@ -44,12 +44,8 @@ class Small:
     outcome: Outcome
 
 
-class Runner(Protocol):
-    """Something that runs a plan; None draws the choices from the plan's seed."""
-
-    def __call__(self, plan: Plan, played: Deviations | None) -> Outcome:
-        """Run a plan and return what came of it."""
-        ...
+# Runs a plan; without a tape the choices are drawn from the plan's seed.
+Runner: TypeAlias = Callable[[Plan, Deviations | None], Outcome]
 
 
 class Shrinker:

@@ -89,15 +89,17 @@ class Link:
     async def keep(self) -> None:
         """Connect, and connect again, for ever."""
         runtime = self._runtime
+        was_connected = False
         while True:
             self._down.clear()
             try:
                 await runtime.network.connect(Address(self.replica, PORT), self, CONNECT_MS)
             except OSError:
-                if self._mutant == GIVES_UP:
+                if self._mutant == GIVES_UP and was_connected:
                     return
                 await runtime.clock.sleep_ms(BACK_OFF_MS)
                 continue
+            was_connected = True
             await self._down.wait()
 
     def ask(self, question: Question, frame: Frame) -> None:

@@ -133,7 +133,7 @@ class RegisterProfile:
         Mutant(EARLY, "a replica acknowledges a store before it is on disk", 200),
         Mutant(NO_REPAIR, "a read does not store what it returns", 200),
         Mutant(LATE, "a replica takes a store without comparing tags", 200),
-        Mutant(GIVES_UP, "a client that was refused once never connects again", 200),
+        Mutant(GIVES_UP, "a client that is refused when it reconnects never tries again", 200),
     )
     kinds: Mapping[str, Kind] = KINDS
 
