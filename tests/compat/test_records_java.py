@@ -27,7 +27,7 @@ from barnabas.records.batch import (
     header_at,
     verify,
 )
-from barnabas.records.builder import BLANK, built, emptied, joined
+from barnabas.records.builder import BLANK, built, emptied, joined, recoded
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import Codec
 from barnabas.records.control import (
@@ -460,6 +460,25 @@ def appended() -> dict[str, tuple[str, str]]:
 def test_kafkas_log_stores_and_refuses_the_same(name: str) -> None:
     theirs, rest = appended()[name]
     assert outcome(*APPENDS[name]) == (theirs, rest.partition("\t")[0]), rest
+
+
+@pytest.mark.parametrize("source", Codec)
+@pytest.mark.parametrize("target", Codec)
+def test_kafkas_log_changes_the_codec_as_we_do(source: Codec, target: Codec) -> None:
+    entries = [Record(n, NOW + n, b"key", b"value %d" % n, ((b"h", b"x"),)) for n in range(50)]
+    data = built(BLANK._replace(attributes=int(source)), entries)
+    name = "uncompressed" if target is Codec.NONE else target.name.lower()
+    (answer,) = ask_ok([f"append 9 {NOW} compression.type={name} {data.hex()}"])
+    theirs = bytes.fromhex(answer)
+    header = header_at(theirs)
+    verify(theirs, 0, header)
+    ours = recoded(data, 0, header_at(data), target)
+    ours = b"".join(assigned(memoryview(ours), 0, header_at(ours), 1000, 7))
+    assert header.codec == target
+    if target is Codec.NONE:
+        assert theirs == ours
+    expected = [entry._replace(offset=1000 + entry.offset) for entry in entries]
+    assert list(records(theirs, 0, header)) == list(records(ours, 0, header_at(ours))) == expected
 
 
 # Where we answer otherwise on purpose: docs/decisions/0009.
