@@ -79,9 +79,14 @@ class Judge:
     @cached_property
     def known(self) -> dict[str, Versions]:
         """Say which messages its classes know, in which versions."""
-        _, _, words = self.ask(["list"])[0].partition("\t")
-        listed = zip(*[iter(words.split())] * 3, strict=True)
+        listed = self.table("list")
         return {name: Versions(int(first), int(last)) for name, first, last in listed}
+
+    def table(self, name: str) -> list[list[str]]:
+        """Ask for one of its tables; return the words of each row."""
+        outcome, *rows = self.ask([name])[0].split("\t")
+        assert outcome == "ok", rows
+        return [row.split() for row in rows]
 
     @cached_property
     def schemas(self) -> dict[str, Twin]:

@@ -116,10 +116,16 @@ class Twin:
             raise ValueError(f"{len(data) - reader.position} bytes are left of a {self.name}")
         return message
 
-    def instance(self, version: int, random: Random, *, unknown: bool = False) -> Struct:
-        """Draw a message; with `unknown`, one that may carry tagged fields nobody knows."""
-        flexible = version in self.flexible
-        return draw_struct(self.fields, version, random, unknown=unknown and flexible, depth=0)
+    def instance(
+        self, version: int, random: Random, *, unknown: bool = False, plain: float = 0
+    ) -> Struct:
+        """Draw a message.
+
+        With `unknown`, it may carry tagged fields nobody knows; `plain` is the share of fields that
+        shall keep their defaults.
+        """
+        taste = Taste(random, unknown and version in self.flexible, plain)
+        return draw_struct(self.fields, version, taste, 0)
 
     def printed(self, message: Struct) -> str:
         """Write a message as Kafka's converter does, which leaves some things out."""
@@ -142,7 +148,7 @@ def read_schema(schema: Schema) -> Twin:
             name=raw["name"],
             type="struct" if element[0].isupper() else element,
             is_array=raw["type"] != element,
-            versions=Versions.parse(raw["versions" if "versions" in raw else "taggedVersions"]),
+            versions=Versions.parse(str(raw.get("versions", raw.get("taggedVersions")))),
             nullable=Versions.parse(raw.get("nullableVersions", "none")),
             tag=int(raw.get("tag", -1)),
             tagged=Versions.parse(raw.get("taggedVersions", "none")),
@@ -159,7 +165,7 @@ def read_schema(schema: Schema) -> Twin:
         type=schema["type"],
         api_key=schema.get("apiKey"),
         versions=Versions.parse(valid),
-        served=Versions.parse(schema.get("servedVersions", valid)),
+        served=Versions.parse(str(schema.get("servedVersions", valid))),
         flexible=Versions.parse(schema.get("flexibleVersions", "none")),
         fields=tuple(map(field, schema["fields"])),
     )
@@ -394,19 +400,27 @@ def read_one(field: Field, version: int, reader: Reader, size: int) -> Value:
 # Random messages
 
 
-def draw_struct(
-    fields: tuple[Field, ...], version: int, random: Random, *, unknown: bool, depth: int
-) -> Struct:
+@dataclass(frozen=True)
+class Taste:
+    """What kind of messages to draw, and from what."""
+
+    random: Random
+    unknown: bool
+    plain: float
+
+
+def draw_struct(fields: tuple[Field, ...], version: int, taste: Taste, depth: int) -> Struct:
     message: Struct = {}
+    random = taste.random
     for field in fields:
         if version not in field.versions:
             continue
         if version in field.tagged and random.random() < 0.5:
             continue
-        value = draw_field(field, version, random, unknown=unknown, depth=depth)
+        value = draw_field(field, version, taste, depth)
         if version not in field.tagged or value != default_of(field, version):
             message[field.key] = value
-    if unknown and random.random() < 0.3:
+    if taste.unknown and random.random() < 0.3:
         # Kafka refuses a tag that it knows from another version; the last tag of all is reserved.
         tags = {random.choice([0, 1, 5, 127, 128, 10_000, 2**31 - 2]) for _ in range(2)}
         tags -= {field.tag for field in fields}
@@ -417,25 +431,26 @@ def draw_struct(
     return message
 
 
-def draw_field(field: Field, version: int, random: Random, *, unknown: bool, depth: int) -> Value:
+def draw_field(field: Field, version: int, taste: Taste, depth: int) -> Value:
+    random = taste.random
+    if random.random() < taste.plain:
+        return default_of(field, version)
     if version in field.nullable and random.random() < 0.25:
         return None
     if not field.is_array:
-        return draw_one(field, version, random, unknown=unknown, depth=depth)
+        return draw_one(field, version, taste, depth)
     most = 3 if depth < 2 else 2
-    return [
-        draw_one(field, version, random, unknown=unknown, depth=depth + 1)
-        for _ in range(random.randint(0, most))
-    ]
+    return [draw_one(field, version, taste, depth + 1) for _ in range(random.randint(0, most))]
 
 
 TEXTS: Final = ("", "a", "topic-1", "ключ", "日本語", "🦜", "\x00", "x" * 126, "x" * 127, "y" * 300)
 
 
-def draw_one(field: Field, version: int, random: Random, *, unknown: bool, depth: int) -> Value:
+def draw_one(field: Field, version: int, taste: Taste, depth: int) -> Value:
+    random = taste.random
     match field.type:
         case "struct":
-            return draw_struct(field.fields, version, random, unknown=unknown, depth=depth)
+            return draw_struct(field.fields, version, taste, depth)
         case "string":
             return random.choice(TEXTS)
         case "bytes":

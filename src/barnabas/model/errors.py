@@ -1,9 +1,11 @@
-"""What can go wrong, in three kinds that are never mixed.
+"""What can go wrong, in kinds that are never mixed.
 
 - ``Refused``: a peer asked for what cannot be.  Raised or returned wherever that is noticed, made
   a code of in one place, the handler; the connection goes on.
 - ``ProtocolError``: the bytes themselves are wrong.  ``RemoteProtocolError`` if the peer sent
   them, ``LocalProtocolError`` if we were about to; the connection is closed.
+- ``CorruptLog``: the disk gave back other bytes than it was given.  The log's directory goes
+  offline; the node may live.
 - A bug is an ``assert``, and nobody catches it.
 
 ``ErrorCode`` is Kafka 4.3's table: numbers and names are Kafka's, the words are ours.  A client
@@ -23,8 +25,11 @@ class ErrorCode(IntEnum):
     words: str
     retriable: bool
 
-    def __new__(cls, code: int, words: str, retriable: bool = False) -> "ErrorCode":
-        """Make an int that knows its meaning."""
+    def __new__(cls, code: int, words: str = "", retriable: bool = False) -> "ErrorCode":
+        """Make an int that knows its meaning.
+
+        Only the lines below give words; ``ErrorCode(35)`` looks a code up and needs none.
+        """
         member = int.__new__(cls, code)
         member._value_ = code
         member.words = words
@@ -70,7 +75,10 @@ class ErrorCode(IntEnum):
     UNSUPPORTED_VERSION = 35, "this version of the API is not served"
     TOPIC_ALREADY_EXISTS = 36, "there is a topic of this name"
     INVALID_PARTITIONS = 37, "the number of partitions makes no sense"
-    INVALID_REPLICATION_FACTOR = 38, "the replication factor is below 1 or above what there are brokers"
+    INVALID_REPLICATION_FACTOR = (
+        38,
+        "the replication factor is below 1 or above what there are brokers",
+    )
     INVALID_REPLICA_ASSIGNMENT = 39, "the assignment of replicas makes no sense"
     INVALID_CONFIG = 40, "a config has no such name or value"
     NOT_CONTROLLER = 41, "another node is the active controller", AGAIN
@@ -168,7 +176,7 @@ class ErrorCode(IntEnum):
     SHARE_SESSION_LIMIT_REACHED = 133, "too many share sessions", AGAIN
 
 
-class Refused(Exception):  # noqa: N818 - it is what happened to the request, not an error of ours
+class Refused(Exception):  # noqa: N818 -- it is what happened to the request, not an error of ours
     """A peer asked for what cannot be: the code to answer with, and why in one sentence."""
 
     def __init__(self, code: ErrorCode, why: str = "") -> None:
@@ -194,3 +202,11 @@ class LocalProtocolError(ProtocolError):
 
 class UnsupportedVersionError(LocalProtocolError):
     """We meant to say what the version agreed upon cannot carry."""
+
+
+class CorruptLog(Exception):  # noqa: N818 -- the state of a log, as Refused is that of a request
+    """A log holds bytes that we did not write there: where, and what was expected."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why

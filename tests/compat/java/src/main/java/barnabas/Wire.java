@@ -16,10 +16,19 @@ import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.jar.JarFile;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.apache.kafka.common.errors.RetriableException;
+import org.apache.kafka.common.message.ApiMessageType.ListenerType;
+import org.apache.kafka.common.message.ApiVersionsResponseData.ApiVersion;
+import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.ByteBufferAccessor;
+import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.protocol.Message;
 import org.apache.kafka.common.protocol.ObjectSerializationCache;
 
@@ -27,12 +36,18 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  * Kafka's generated message classes, asked one line at a time on standard input:
  *
  * <pre>
- *   list                          NAME LOWEST HIGHEST, space separated, for every message there is
+ *   list                          NAME LOWEST HIGHEST of every message there is
+ *   errors                        CODE NAME RETRIABLE of every error
+ *   apis                          KEY NAME BROKER CONTROLLER LOWEST HIGHEST HEADERS of every API: whether a
+ *                                 listener of that kind serves it, its stable versions, and the versions
+ *                                 of the headers of request and response for each of those
  *   encode NAME VERSION JSON      the bytes in hex
+ *   write NAME VERSION OTHER JSON the bytes in hex of writing in OTHER version what was said in VERSION
  *   decode NAME VERSION HEX       what the converter prints, a tab, the bytes of encoding it again
  * </pre>
  *
- * An answer is one line: "ok", a tab and the above, or "error", a tab and why. Messages go by the
+ * An answer is one line: "ok", a tab and the above (rows of tables with tabs between them), or
+ * "error", a tab and why. Messages go by the
  * name in their schema; classes are found by looking through the jars of the class path.
  */
 public final class Wire {
@@ -95,22 +110,45 @@ public final class Wire {
 
     private String answer(String line) throws IOException, ReflectiveOperationException {
         String[] words = line.split(" ", 4);
-        if (words[0].equals("list")) {
-            StringBuilder all = new StringBuilder();
-            known.forEach((name, one) ->
-                all.append(name).append(' ').append(one.lowest).append(' ').append(one.highest).append(' '));
-            return all.toString().strip();
+        switch (words[0]) {
+            case "list":
+                return table(known.entrySet().stream(), entry ->
+                    entry.getKey() + " " + entry.getValue().lowest + " " + entry.getValue().highest);
+            case "errors":
+                return table(Stream.of(Errors.values()), error ->
+                    error.code() + " " + error + " " + (error.exception() instanceof RetriableException));
+            case "apis":
+                return table(Stream.of(ApiKeys.values()).filter(api -> api.toApiVersion(false).isPresent()), Wire::row);
+            default:
         }
         Known one = known.get(words[1]);
         short version = Short.parseShort(words[2]);
         return switch (words[0]) {
             case "encode" -> hex(one.fromJson(JSON.readTree(words[3]), version), version);
+            case "write" -> {
+                String[] rest = words[3].split(" ", 2);
+                yield hex(one.fromJson(JSON.readTree(rest[1]), version), Short.parseShort(rest[0]));
+            }
             case "decode" -> {
                 Message message = one.fromBytes(HEX.parseHex(words[3]), version);
                 yield one.toJson(message, version) + "\t" + hex(message, version);
             }
             default -> throw new IllegalArgumentException("no such command: " + words[0]);
         };
+    }
+
+    private static <T> String table(Stream<T> things, Function<T, String> row) {
+        return things.map(row).collect(Collectors.joining("\t"));
+    }
+
+    private static String row(ApiKeys api) {
+        ApiVersion stable = api.toApiVersion(false).orElseThrow();
+        String headers = IntStream.rangeClosed(stable.minVersion(), stable.maxVersion())
+            .mapToObj(version -> api.requestHeaderVersion((short) version) + "/" + api.responseHeaderVersion((short) version))
+            .collect(Collectors.joining(","));
+        return String.join(" ", String.valueOf(api.id), api.name(),
+            String.valueOf(api.inScope(ListenerType.BROKER)), String.valueOf(api.inScope(ListenerType.CONTROLLER)),
+            String.valueOf(stable.minVersion()), String.valueOf(stable.maxVersion()), headers);
     }
 
     private static String hex(Message message, short version) {
