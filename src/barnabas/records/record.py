@@ -68,8 +68,8 @@ def parsed(body: Buffer, header: BatchHeader) -> Iterator[Record]:
     """Yield the records of a body.
 
     Nearly all varints here take one or two bytes, so those are read in line and the rest by a
-    call; that, and making the tuple directly, is three times as fast as the plain way, which the tests
-    keep as a twin.
+    call; that, and making the tuple directly, is three times as fast as the plain way, which the
+    tests keep as a twin.
     """
     make = tuple.__new__
     base_offset, base_timestamp = header.base_offset, header.base_timestamp
