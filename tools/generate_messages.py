@@ -96,8 +96,8 @@ def words(schema: Schema) -> str:
 
 def import_order(name: str) -> tuple[bool, str, int]:
     """Order imported names as ruff does: classes first, numbers by value."""
-    word, number = re.fullmatch(r"(\D+)(\d*)", name).groups()  # type: ignore[union-attr]
-    return not name[0].isupper(), word, int(number or 0)
+    word = name.rstrip("0123456789")
+    return not name[0].isupper(), word, int(name[len(word) :] or 0)
 
 
 class Module:
@@ -259,9 +259,10 @@ class Module:
 def index(schemas: list[Schema]) -> str:
     """Return the module that says what there is, so that nothing needs to be imported to know."""
     lines = [
-        HEAD + "# ruff: noqa: E501 - a table is read by its rows\n",
+        HEAD + "# ruff: noqa: E501 -- a table is read by its rows\n",
         '"""What there is, so that nothing needs to be imported to know."""',
         "",
+        "from enum import IntEnum",
         "from typing import Final",
         "",
         "MODULES: Final = {",
@@ -271,25 +272,42 @@ def index(schemas: list[Schema]) -> str:
         "}",
         '"""The module of each message, from ``barnabas.wire.messages`` on."""',
         "",
-        "APIS: Final = (",
+        "",
+        "class ApiKey(IntEnum):",
+        '    """The number of an API, which is the first thing a request says."""',
+        "",
     ]
     requests = [schema for schema in schemas if schema["type"] == "request"]
-    flexible = {schema["name"]: schema["flexibleVersions"] for schema in schemas}
-    for schema in sorted(requests, key=lambda schema: int(schema["apiKey"])):
-        name = api_name(schema["name"])
-        assert flexible[f"{name}Response"] == schema["flexibleVersions"], name
-        served = schema.get("servedVersions", schema["validVersions"])
-        listeners = sorted({"broker", "controller"} & set(schema.get("listeners", ())))
-        both = ", ".join(f'"{listener}"' for listener in listeners)
-        lines.append(
-            f'    ({schema["apiKey"]}, "{name}", "{schema["validVersions"]}", "{served}", '
-            f'"{schema["flexibleVersions"]}", ({both + "," if len(listeners) == 1 else both})),'
-        )
+    requests.sort(key=lambda schema: int(schema["apiKey"]))
+    for schema in requests:
+        lines.append(f"    {snake(api_name(schema['name'])).upper()} = {schema['apiKey']}")
+    lines += ["", "", "APIS: Final = ("]
+    lines += map(api_row, requests)
     lines += [
         ")",
-        '"""Each API: key, name, versions known, served by Kafka 4.3, flexible; where."""',
+        '"""Each API: key, name, versions that may be served, flexible versions, listeners."""',
     ]
     return "\n".join(lines) + "\n"
+
+
+def api_row(schema: Schema) -> str:
+    """Return the row of an API: what Kafka 4.3 serves and calls stable; else all there ever was.
+
+    What Kafka 4 dropped whole was spoken between brokers that lived with ZooKeeper; a broker that
+    does so still may serve it.
+    """
+    served = str(schema.get("servedVersions", schema["validVersions"]))
+    listeners = {"broker", "controller"} & set(schema["listeners"])
+    if served == "none":
+        served, listeners = schema["validVersions"], {"broker"}
+    if schema.get("latestVersionUnstable"):
+        first, _, last = served.partition("-")
+        served = f"{first}-{int(last) - 1}"
+    said = ", ".join(f'"{listener}"' for listener in sorted(listeners))
+    return (
+        f'    ({schema["apiKey"]}, "{api_name(schema["name"])}", "{served}", '
+        f'"{schema["flexibleVersions"]}", ({said}{"," if len(listeners) == 1 else ""})),'
+    )
 
 
 def generate() -> dict[Path, str]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final, cast, get_args
+from uuid import UUID
 
 import pytest
 from kio.index import load_entity_schema
@@ -19,12 +20,12 @@ from kio.schema.errors import ErrorCode
 from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.protocol import Entity
-from tests.wire import naive
-from tests.wire.naive import Field, Value
-from tests.wire.naive_bridge import from_message, to_message
 
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
+from tests.wire import naive
+from tests.wire.naive import Field, Value
+from tests.wire.naive_bridge import from_message, to_message
 
 INSTANCES = 20
 
@@ -71,7 +72,7 @@ def fit_struct(
     version: int,
     entity: type[Entity],
     drawn: naive.Struct,
-) -> tuple[naive.Struct, object]:
+) -> tuple[naive.Struct, Entity]:
     """Make kio's dataclass of a struct, and the struct that it says."""
     fitted: naive.Struct = {}
     values = {}
@@ -86,13 +87,12 @@ def fit_struct(
 
 def fit(field: Field, version: int, attribute: "dataclasses.Field[object]", drawn: Value) -> Fitted:
     """Fit one field."""
-    if field.type == "struct":
-        inner = struct_class(attribute.type)
 
-        def one(value: Value) -> Fitted:
-            return fit_struct(field.fields, version, inner, cast(naive.Struct, value))
-    else:
-        one = SCALARS.get(attribute.metadata["kafka_type"], as_it_is)
+    def one(value: Value) -> Fitted:
+        if isinstance(value, dict):
+            return fit_struct(field.fields, version, struct_class(attribute.type), value)
+        return SCALARS.get(attribute.metadata["kafka_type"], as_it_is)(value)
+
     if drawn is None:
         return None, None
     if isinstance(drawn, list):
@@ -128,7 +128,7 @@ def instant(value: Value) -> Fitted:
 
 
 def identity(value: Value) -> Fitted:
-    known = cast(naive.UUID, value)
+    known = cast(UUID, value)
     return known, known if known.int else None
 
 

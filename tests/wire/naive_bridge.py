@@ -6,12 +6,12 @@ by people.
 """
 
 from typing import cast
-
-from tests.wire import naive
-from tests.wire.naive import Field, Twin, Value
+from uuid import UUID
 
 from barnabas.wire.messages import message_class
-from barnabas.wire.structs import Message, Struct
+from barnabas.wire.structs import ArrayOf, Message, Struct, StructOf
+from tests.wire import naive
+from tests.wire.naive import Field, Twin, Value
 
 
 def to_message(twin: Twin, version: int, plain: naive.Struct) -> Message:
@@ -38,9 +38,9 @@ def to_struct(
                 values[attribute] = to_struct(field.fields, inner, version, whole)
         elif field.type == "uuid":
             values[attribute] = (
-                [one.bytes for one in cast(list[naive.UUID], value)]
+                [one.bytes for one in cast(list[UUID], value)]
                 if isinstance(value, list)
-                else cast(naive.UUID, value).bytes
+                else cast(UUID, value).bytes
             )
         else:
             values[attribute] = value
@@ -77,7 +77,7 @@ def from_value(field: Field, version: int, value: object) -> Value:
         case list() | tuple():
             return [from_value(field, version, one) for one in value]
         case bytes() if field.type == "uuid":
-            return naive.UUID(bytes=value)
+            return UUID(bytes=value)
         case memoryview():
             return bytes(value)
         case _:
@@ -87,5 +87,6 @@ def from_value(field: Field, version: int, value: object) -> Value:
 def struct_of(struct: type[Struct], attribute: str) -> type[Struct]:
     """Find the class of a field that holds a struct, or an array of them."""
     kind = struct.FIELDS[attribute].kind
-    name = getattr(kind, "element", kind).name
-    return cast(type[Struct], getattr(struct.MESSAGE, name))
+    element = kind.element if isinstance(kind, ArrayOf) else kind
+    assert isinstance(element, StructOf)
+    return cast(type[Struct], getattr(struct.MESSAGE, element.name))

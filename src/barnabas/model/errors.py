@@ -1,11 +1,11 @@
-"""What can go wrong, in four kinds that are never mixed.
+"""What can go wrong, in kinds that are never mixed.
 
 - ``Refused``: a peer asked for what cannot be.  Raised or returned wherever that is noticed, made
   a code of in one place, the handler; the connection goes on.
 - ``ProtocolError``: the bytes themselves are wrong.  ``RemoteProtocolError`` if the peer sent
   them, ``LocalProtocolError`` if we were about to; the connection is closed.
-- ``CorruptLog``: a disk holds what no log has written.  Nobody's request is to blame; who reads
-  the file knows what is safe to do without it.
+- ``CorruptLog``: the disk gave back other bytes than it was given.  The log's directory goes
+  offline; the node may live.
 - A bug is an ``assert``, and nobody catches it.
 
 ``ErrorCode`` is Kafka 4.3's table: numbers and names are Kafka's, the words are ours.  A client
@@ -25,8 +25,11 @@ class ErrorCode(IntEnum):
     words: str
     retriable: bool
 
-    def __new__(cls, code: int, words: str, retriable: bool = False) -> "ErrorCode":
-        """Make an int that knows its meaning."""
+    def __new__(cls, code: int, words: str = "", retriable: bool = False) -> "ErrorCode":
+        """Make an int that knows its meaning.
+
+        Only the lines below give words; ``ErrorCode(35)`` looks a code up and needs none.
+        """
         member = int.__new__(cls, code)
         member._value_ = code
         member.words = words
@@ -173,7 +176,7 @@ class ErrorCode(IntEnum):
     SHARE_SESSION_LIMIT_REACHED = 133, "too many share sessions", AGAIN
 
 
-class Refused(Exception):  # noqa: N818 - it is what happened to the request, not an error of ours
+class Refused(Exception):  # noqa: N818 -- it is what happened to the request, not an error of ours
     """A peer asked for what cannot be: the code to answer with, and why in one sentence."""
 
     def __init__(self, code: ErrorCode, why: str = "") -> None:
@@ -201,5 +204,9 @@ class UnsupportedVersionError(LocalProtocolError):
     """We meant to say what the version agreed upon cannot carry."""
 
 
-class CorruptLog(Exception):  # noqa: N818 - it is what was found on a disk
-    """A file of a log holds what cannot have been written by a log."""
+class CorruptLog(Exception):  # noqa: N818 -- the state of a log, as Refused is that of a request
+    """A log holds bytes that we did not write there: where, and what was expected."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why

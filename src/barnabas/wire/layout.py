@@ -11,6 +11,7 @@ This is the one place that knows Kafka's rules of evolution; the two writers of 
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 from barnabas.wire.structs import ArrayOf, Blob, Field, Kind, Message, Scalar, Struct, StructOf
 
@@ -97,6 +98,13 @@ class Layout:
 
 
 VIEWS = frozenset({"view", "batches"})
+
+
+@cache
+def may_be_large(message: type[Message]) -> bool:
+    """Say whether a message may hold record data, so that its parts are worth keeping apart."""
+    newest = Layout(message, valid_versions(message).stop - 1)
+    return newest.has_views()
 
 
 def least_bytes(layout: Layout) -> int:

@@ -59,22 +59,30 @@ def check_count(buf: Buffer, pos: int, count: int) -> None:
         raise BadBytesError(f"array of {count} where {len(buf) - pos} bytes are left")
 
 
-def read_unknown_tags(buf: Buffer, pos: int, count: int, struct: Any) -> int:  # noqa: ANN401 - any struct
+def read_unknown_tags(buf: Buffer, pos: int, count: int, struct: Any) -> int:  # noqa: ANN401 -- any struct
     """Keep the tags of a struct that has none of its own."""
     if count > 127:
         count, pos = read_uvarint(buf, pos - 1)
+    seen: set[int] = set()
     unknown = []
     for _ in range(count):
-        tag, pos, stop = read_tag(buf, pos)
+        tag, pos, stop = read_tag(buf, pos, seen)
         unknown.append((tag, bytes(buf[pos:stop])))
         pos = stop
     struct.unknown_tagged_fields = tuple(unknown)
     return pos
 
 
-def read_tag(buf: Buffer, pos: int) -> tuple[int, int, int]:
-    """Read the head of a tagged field; return its tag, where it starts, and where it ends."""
+def read_tag(buf: Buffer, pos: int, seen: set[int]) -> tuple[int, int, int]:
+    """Read the head of a tagged field; return its tag, where it starts, and where it ends.
+
+    Kafka reads tags in any order and so do we; a tag that comes twice has no meaning and could
+    not be sent on (KIP-482 has them ascending).
+    """
     tag, pos = read_uvarint(buf, pos)
+    if tag in seen:
+        raise BadBytesError(f"tag {tag} comes twice")
+    seen.add(tag)
     size, pos = read_uvarint(buf, pos)
     if size > len(buf) - pos:
         raise BadBytesError(f"tag {tag} of {size} bytes where {len(buf) - pos} are left")
