@@ -56,7 +56,9 @@ class Snapshots:
     async def sync(self) -> None:
         """Return when the snapshots written so far are durable, their names excepted."""
         for offset, file in list(self._unsynced.items()):
-            await file.sync()
+            # While one was waited for, others may have been removed, or synced by somebody else.
+            if self._unsynced.get(offset) is file:
+                await file.sync()
             if self._unsynced.get(offset) is file:
                 del self._unsynced[offset]
                 file.close()

@@ -107,7 +107,7 @@ class Drive:
         except Violation as violation:
             self._story.found(violation)
         except (DirectoryFailed, OSError) as error:
-            self._runtime.probes.trace("log.failed", why=type(error).__name__)
+            self._runtime.probes.trace("log.failed", why=f"{type(error).__name__}: {error}")
             if isinstance(error, DirectoryFailed):
                 self._nothing_goes_on()
             await self._runtime.clock.sleep_ms(PAUSE_MS)

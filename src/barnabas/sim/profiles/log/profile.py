@@ -5,8 +5,8 @@ from random import Random
 from typing import Final
 
 from barnabas.runtime.runtime import Runtime
-from barnabas.sim.disk_faults import Latencies, Law
-from barnabas.sim.nemesis import KINDS, Kind, draw_faults
+from barnabas.sim.disk_faults import DiskFaults, Latencies, Law
+from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults
 from barnabas.sim.plan import Fault, Operation, Param, Phases, Plan, draw_settings, draw_times
 from barnabas.sim.probes import Moment
 from barnabas.sim.process import Process
@@ -29,7 +29,6 @@ BEARABLE: Final = (
     "disk-slow",
     "disk-fail",
     "disk-full",
-    "disk-flaky",
 )
 MOMENTS: Final = ("log.did", "log.opened", "log.failed")
 
@@ -48,6 +47,17 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "compact": 2,
     "checkpoint": 3,
 }
+
+
+def flaky_writes(world: World, fault: Fault) -> Undo:
+    """Let writes and syncs of the disk fail now and then.
+
+    Not reads: a sector that cannot be read stays so, and with its only copy no log can go on.
+    """
+    disk = world.hosts[HOST].disk
+    rate = fault.param("per_million", 1_000)
+    disk.faults = DiskFaults(write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate)
+    return disk.heal
 
 
 class LogScene:
@@ -141,7 +151,7 @@ class LogProfile:
         name: Kind(kind.draw, kind.do, kind.timely, kind.personal)
         for name, kind in KINDS.items()
         if name in BEARABLE
-    }
+    } | {"disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes)}
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan: what is done to the logs, what goes wrong."""
