@@ -46,8 +46,18 @@ class Ghost:
 
     # --- what is done to the log -----------------------------------------------------------------
 
+    def begin_append(self, data: bytes) -> None:
+        """Learn that stamped batches are about to be appended: an error may leave any of them."""
+        more = [data[at : at + header.size_bytes] for at, header in batches(data)]
+        self.instead = ([*self.stored, *more], self.start)
+
+    def refused(self) -> None:
+        """Learn that nothing was appended."""
+        self.instead = None
+
     def appended(self, log: PartitionLog, first: int) -> None:
         """Learn that batches were appended from an offset on."""
+        self.instead = None
         if first != self.end and not (self.name == "copy" and first > self.end):
             raise Violation("S-06", f"{self.name}: append at {first}, the end was {self.end}")
         segment = log.segments[-1]
