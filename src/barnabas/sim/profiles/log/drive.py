@@ -285,9 +285,10 @@ class Drive:
                 raise Violation("S-02", f"the copy refuses what is whole: {refused}") from refused
             ghost.refused()
             return
-        ghost.refused()
         if done.last_offset >= done.first_offset:
             ghost.appended(copy, done.first_offset)
+        else:
+            ghost.refused()
         copy.set_high_watermark(copy.end_offset)
 
     async def _flush(self, log: PartitionLog, ghost: Ghost) -> None:

@@ -57,7 +57,6 @@ class Ghost:
 
     def appended(self, log: PartitionLog, first: int) -> None:
         """Learn that batches were appended from an offset on."""
-        self.instead = None
         if first != self.end and not (self.name == "copy" and first > self.end):
             raise Violation("S-06", f"{self.name}: append at {first}, the end was {self.end}")
         segment = log.segments[-1]
@@ -69,6 +68,7 @@ class Ghost:
             self.stored.append(data[position : position + header.size_bytes])
         if self.end != log.end_offset:
             raise Violation("S-06", f"{self.name}: ends at {log.end_offset}, holds {self.end}")
+        self.instead = None
 
     def begin_cut(self, offset: int) -> None:
         """Learn that the log is about to be cut at an offset."""
