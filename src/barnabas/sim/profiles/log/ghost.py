@@ -61,7 +61,7 @@ class Ghost:
             raise Violation("S-06", f"{self.name}: append at {first}, the end was {self.end}")
         segment = log.segments[-1]
         found = segment.find(first)
-        if found is None:
+        if found is None or found[1].base_offset != first:
             raise Violation("S-06", f"{self.name}: nothing at {first}, where it was appended")
         data = segment.slice(found[0], segment.size_bytes - found[0]).read()
         for position, header in batches(data):
@@ -245,8 +245,11 @@ def content(log: PartitionLog) -> list[bytes]:
     found = []
     for segment in log.segments:
         data = segment.slice(0, segment.size_bytes).read()
-        for position, header in batches(data):
-            found.append(data[position : position + header.size_bytes])
+        try:
+            for position, header in batches(data):
+                found.append(data[position : position + header.size_bytes])
+        except CorruptBatch as error:
+            raise Violation("S-02", f"{segment.file.path}: {error}") from error
     return found
 
 
