@@ -111,11 +111,11 @@ class Ghost:
                 break
         else:
             raise Violation("S-01", f"{self.name}: {log} holds {described(held)}, {self._story()}")
-        kept = [data for data in stored if header_at(data).last_offset < log.end_offset]
-        self._become(kept, max(start, log.start_offset))
         if log.end_offset < self.durable_end:
             story = f"{self.name}: ends at {log.end_offset}, {self.durable_end} was durable"
             raise Violation("S-01", story, "lost")
+        kept = [data for data in stored if header_at(data).last_offset < log.end_offset]
+        self._become(kept, max(start, log.start_offset))
         if log.recovery_point > log.end_offset:
             raise Violation("S-03", f"{self.name}: durable up to {log.recovery_point}, {log}")
         self.durable_end = max(self.durable_end, min(log.recovery_point, log.end_offset))
