@@ -287,16 +287,17 @@ class PartitionLog:
         config = self.config
         if segment.size_bytes + size_bytes > config.segment_bytes:
             return True
-        if not segment.holds_offset(last_offset):
+        if not segment.size_bytes:
+            return not segment.holds_offset(last_offset)
+        if last_offset - segment.base_offset >= 1 << 31:
             return True
-        entries = len(segment.offsets)
-        if (
-            entries >= config.segment_index_bytes // OFFSET_ENTRY.size
-            or len(segment.times) >= config.segment_index_bytes // TIME_ENTRY.size
+        # A time index has at most as many entries as the offset index, and they are larger.
+        entries_max = config.segment_index_bytes // TIME_ENTRY.size
+        if len(segment.offsets) >= entries_max and (
+            len(segment.times) >= entries_max
+            or len(segment.offsets) >= config.segment_index_bytes // OFFSET_ENTRY.size
         ):
             return True
-        if not segment.size_bytes:
-            return False
         first = segment.first_timestamp
         if first is not None and first >= 0:
             waited = timestamp - first

@@ -31,7 +31,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from barnabas.log.checkpoints import Checkpoint, decode_epochs
-from barnabas.log.config import LogConfig
+from barnabas.log.config import INT_MAX, LogConfig
 from barnabas.log.epochs import NO_EPOCH, EpochCache
 from barnabas.log.names import (
     CLEANED,
@@ -54,7 +54,18 @@ from barnabas.log.snapshots import Snapshots, replay, stage_batch
 from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
 from barnabas.records import legacy
-from barnabas.records.batch import HEADER_BYTES, MAGIC, BatchHeader, CorruptBatch, verify
+from barnabas.records.batch import (
+    CHECKED_FROM,
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    header_at,
+)
+from barnabas.records.checksum import crc32c
 from barnabas.runtime.disk import Disk
 
 # Read at once; larger batches are read whole.
@@ -330,34 +341,43 @@ class Recovery:
         """Take the batches of a window into indexes, epochs and producers.
 
         Returns how many bytes were taken, and how many the next batch needs in the window; 0 if
-        there is none that can be believed.
+        there is none that can be believed.  The header is taken apart here rather than by
+        ``header_at``, because recovery does this for every batch and little else.
         """
-        at, count = 0, len(view)
-        latest = self.epochs.latest
+        unpack, index, crc_of = HEADER.unpack_from, segment.index_batch, crc32c
+        count, last_fitting = len(view), segment.base_offset + INT_MAX
+        at, latest, expected = 0, self.epochs.latest, segment.next_offset
         while count - at >= HEADER_BYTES:
-            try:
-                header = front_at(view, at)
-                if at + header.size_bytes > count:
-                    return at, header.size_bytes
-                if header.magic == MAGIC:
-                    verify(view, at, header)
-                else:
-                    header = legacy.header_at(view, at)
-                    legacy.verify(view, at, header)
-                epoch = header.leader_epoch
-                if not continues(segment, header) or NO_EPOCH < epoch < latest:
-                    return at, 0
-                if header.producer_id >= 0:
-                    enter_aborted(segment, stage_batch(self.producers, segment, start + at, header))
-            except CorruptBatch:
+            base, length, epoch, magic, crc, _, delta, _, timestamp, producer, _, _, _ = unpack(
+                view, at
+            )
+            end = at + LOG_OVERHEAD_BYTES + length
+            if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                old = old_message(view, at)
+                if old is None or at + old.size_bytes > count:
+                    return at, old.size_bytes if old is not None else 0
+                base, delta, timestamp = old.base_offset, old.last_offset_delta, old.max_timestamp
+                epoch, producer = NO_EPOCH, NO_PRODUCER_ID
+            elif end > count:
+                return at, end - at
+            elif crc_of(view[at + CHECKED_FROM : end]) != crc:
                 return at, 0
+            last = base + delta
+            if base < expected or delta < 0 or last > last_fitting or NO_EPOCH < epoch < latest:
+                return at, 0
+            if producer > NO_PRODUCER_ID:
+                try:
+                    ended = stage_batch(self.producers, segment, start + at, header_at(view, at))
+                except CorruptBatch:
+                    return at, 0
+                enter_aborted(segment, ended)
             if epoch > latest:
-                self.epochs.assign(epoch, header.base_offset)
+                self.epochs.assign(epoch, base)
                 latest = epoch
-            segment.index_batch(start + at, header)
-            segment.next_offset = header.next_offset
-            at += header.size_bytes
-        self.producers.end_offset = segment.next_offset
+            index(start + at, end - at, last, timestamp)
+            segment.next_offset = expected = last + 1
+            at = end
+        self.producers.end_offset = expected
         return at, HEADER_BYTES
 
     async def _remove(self, first: int) -> None:
@@ -395,13 +415,20 @@ class Recovery:
         await self._disk.sync_directory(self._directory)
 
 
-def continues(segment: Segment, header: BatchHeader) -> bool:
-    """Tell whether a batch can follow what a segment holds."""
-    return (
-        header.base_offset >= segment.next_offset
-        and header.last_offset_delta >= 0
-        and segment.holds_offset(header.last_offset)
-    )
+def old_message(view: memoryview, at: int) -> BatchHeader | None:
+    """Return the header of a message of magic 0 or 1, or None if there is none to be believed.
+
+    One that the window cuts short has no more than its size.
+    """
+    try:
+        front = front_at(view, at)
+        if at + front.size_bytes > len(view):
+            return front
+        header = legacy.header_at(view, at)
+        legacy.verify(view, at, header)
+    except CorruptBatch:
+        return None
+    return header
 
 
 def whole_headers(segment: Segment) -> Iterator[BatchHeader]:

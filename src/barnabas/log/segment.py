@@ -163,13 +163,15 @@ class Segment:
     ) -> None:
         if position == 0:
             self.first_timestamp = timestamp
-        if timestamp > self.youngest[0]:
-            self._youngest = (timestamp, of_offset)
+        youngest = self._youngest or self.youngest
+        if timestamp > youngest[0]:
+            youngest = self._youngest = (timestamp, of_offset)
         if self._unindexed_bytes > self._index_interval_bytes:
             self.offsets.append(last_offset - self.base_offset, position)
-            self.times.note(*self.youngest)
-            self._unindexed_bytes = 0
-        self._unindexed_bytes += size_bytes
+            self.times.note(*youngest)
+            self._unindexed_bytes = size_bytes
+        else:
+            self._unindexed_bytes += size_bytes
 
     def holds_offset(self, offset: int) -> bool:
         """Tell whether an offset can be written relative to the base, as indexes do."""
@@ -257,16 +259,15 @@ class Segment:
         self._unindexed_bytes = 0
         self.first_timestamp = None
 
-    def index_batch(self, position: int, header: BatchHeader) -> None:
+    def index_batch(self, position: int, size_bytes: int, last_offset: int, timestamp: int) -> None:
         """Enter a batch that lies in the segment into the indexes."""
-        last_offset = header.last_offset
-        self._note(position, header.size_bytes, last_offset, header.max_timestamp, last_offset)
+        self._note(position, size_bytes, last_offset, timestamp, last_offset)
 
     def reindex(self) -> None:
         """Build the indexes of a settled segment anew from its batches."""
         self.begin_indexes()
         for position, header in self.headers():
-            self.index_batch(position, header)
+            self.index_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
         self.settle()
 
     # --- the turns of its life -------------------------------------------------------------------
