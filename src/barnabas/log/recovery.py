@@ -18,11 +18,17 @@ enough, because space may hold a whole batch of an earlier turn:
 (The cut is synced before anything is written behind it, so this takes a disk that lies as well.)
 
 Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
-segment whose name was lost, and what lies behind it goes.  Offsets that compaction has removed are
-gaps within a segment, or below the recovery point, and are none of this module's business.
+segment whose name was lost, and what lies behind it goes.  Within the segments of a compacted log
+offsets may be missing, elsewhere not.
 
-Running it again after a crash in the middle gives the same log: it only removes what it would
-remove again, and nothing it does moves the recovery point (KAFKA-10101).
+What has been read is then written again and flushed, and only that moves the recovery point
+(KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
+sync that failed, then what was read came from memory.  The device may hold an older tail and nobody
+would ever write the newer one, since the kernel calls it clean.  A log that went on from there and
+then lost power would go back to bytes that it has seen cut off.
+
+Running it again after a crash in the middle gives the same log: until the flush it only removes
+what it would remove again.
 
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """
@@ -110,10 +116,10 @@ async def open_log(
     report: Report = silence,
 ) -> PartitionLog:
     """Open the log in a directory, which may be empty; raises ``OSError`` where the disk does."""
-    await settle_names(disk, directory, config)
+    await settle_names(disk, directory)
     recovery = Recovery(disk, of, directory, config, found, report)
     await recovery.run()
-    return PartitionLog(
+    log = PartitionLog(
         disk,
         home,
         of,
@@ -128,9 +134,12 @@ async def open_log(
         recovery.recovery_point,
         wall_ms,
     )
+    if not found.clean:
+        await log.flush()
+    return log
 
 
-async def settle_names(disk: Disk, directory: str, config: LogConfig) -> None:
+async def settle_names(disk: Disk, directory: str) -> None:
     """Finish or undo what was under way with the files of a log when it stopped.
 
     Compaction writes ``.cleaned`` files, renames all of them to ``.swap`` once they are durable,
@@ -311,6 +320,7 @@ class Recovery:
                 segment.file.truncate(segment.size_bytes)
                 await segment.file.sync()
                 await self._remove(trusted + number + 1)
+                break
             expected = segment.next_offset
         for segment in self.segments[trusted:-1]:
             segment.settle()
@@ -347,6 +357,7 @@ class Recovery:
         unpack, index, crc_of = HEADER.unpack_from, segment.index_batch, crc32c
         count, last_fitting = len(view), segment.base_offset + INT_MAX
         at, latest, expected = 0, self.epochs.latest, segment.next_offset
+        may_have_gaps = self._config.compact
         while count - at >= HEADER_BYTES:
             base, length, epoch, magic, crc, _, delta, _, timestamp, producer, _, _, _ = unpack(
                 view, at
@@ -363,7 +374,8 @@ class Recovery:
             elif crc_of(view[at + CHECKED_FROM : end]) != crc:
                 return at, 0
             last = base + delta
-            if base < expected or delta < 0 or last > last_fitting or NO_EPOCH < epoch < latest:
+            follows = base == expected or (base > expected and may_have_gaps)
+            if not follows or delta < 0 or last > last_fitting or NO_EPOCH < epoch < latest:
                 return at, 0
             if producer > NO_PRODUCER_ID:
                 try:
@@ -410,7 +422,7 @@ class Recovery:
             self.producers = self.snapshots.load(self.segments[0].base_offset, end)
             replay(self.producers, self.segments, end)
         self.producers.end_offset = end
-        # Nothing that was read here has become durable by being read (KAFKA-10101).
+        # Nothing that was read here has become durable by being read.
         self.recovery_point = end if self._found.clean else min(self.recovery_point, end)
         await self._disk.sync_directory(self._directory)
 
