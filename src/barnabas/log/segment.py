@@ -222,6 +222,8 @@ class Segment:
         return self._search(self.offsets.position_below(offset), offset)
 
     def _search(self, position: int, offset: int) -> tuple[int, BatchHeader] | None:
+        if position > 0 and position >= self.size_bytes:
+            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, behind the end")
         for at, header in self.headers(position):
             if at == position > 0 and header.last_offset > offset:
                 # An entry names the last offset of what begins there, and it is at most ours.
@@ -328,6 +330,8 @@ class Segment:
 
         A segment that was closed meanwhile is no longer part of the log, and not synced.
         """
+        if self._closed:
+            return
         position, end = self._doubted
         self._doubted = (0, 0)
         for at in range(position, min(end, self.size_bytes), REWRITE_BYTES):
