@@ -498,8 +498,10 @@ class PartitionLog:
         self._unflushed_since_ms = None
         try:
             # What the recovery point will vouch for: names, epochs and snapshots as well as data.
-            await self._sync_epochs()
-            await self.snapshots.sync()
+            if self._epochs_changed > self._epochs_synced:
+                await self._sync_epochs()
+            if self.snapshots.has_unsynced:
+                await self.snapshots.sync()
             rolled = list(self._rolled)
             for segment in (*rolled, *self.segments[self.floor(self.recovery_point) :]):
                 await segment.sync()
@@ -509,7 +511,8 @@ class PartitionLog:
         except OSError as error:
             raise self.home.health.fail(error) from error
         self.home.health.check()
-        self._rolled = [segment for segment in self._rolled if segment not in rolled]
+        if rolled:
+            self._rolled = [segment for segment in self._rolled if segment not in rolled]
         if cuts == self._cuts and not self._cutting:
             self.recovery_point = max(self.recovery_point, target)
             self._unflushed_records = max(0, self._unflushed_records - records)

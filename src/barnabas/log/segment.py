@@ -337,9 +337,12 @@ class Segment:
         for at in range(position, min(end, self.size_bytes), REWRITE_BYTES):
             count = min(REWRITE_BYTES, self.size_bytes - at)
             self.file.write(at, [self.file.read(at, count)])
-        for part in (self.file, self.offsets, self.times, self.aborted):
-            if not self._closed:
-                await part.sync()
+        await self.file.sync()
+        if not self.offsets.is_live and not self._closed:
+            await self.offsets.sync()
+            await self.times.sync()
+        if self.aborted.exists and not self._closed:
+            await self.aborted.sync()
 
     def close(self) -> None:
         """Give the files back."""
