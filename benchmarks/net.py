@@ -23,7 +23,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -91,7 +91,7 @@ def echo_rows(programs: dict[str, str], rounds: int) -> Iterator[Row]:
 
 
 def pairs_interleaved(
-    rounds: int, sides: list[Callable[[], tuple[float, float]]]
+    rounds: int, sides: Sequence[Callable[[], tuple[float, float]]]
 ) -> list[tuple[float, float]]:
     """Measure sides that have two figures each in turn; return the medians."""
     figures: list[list[tuple[float, float]]] = [[] for _ in sides]
