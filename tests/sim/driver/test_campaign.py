@@ -37,7 +37,7 @@ def test_a_mutant_is_hunted_and_its_failure_made_small_and_replayed(pool: Pool) 
     killed = campaign.hunt(pool, "register", mutant, 1)
     assert killed.answer is not None
     assert killed.seeds <= mutant.budget_seeds
-    failure = campaign.shrunk(pool, killed.answer, runs_max=100)
+    failure = campaign.shrunk(pool, killed.answer, runs_max=60)
     assert failure.plan.size <= 8
     assert all(campaign.same(failure, again) for again in campaign.replayed(pool, failure))
     drifted = replace(failure, trace_hash="0" * 16)
