@@ -16,7 +16,7 @@ from random import Random
 from typing import Final, Protocol, TypeAlias
 
 from barnabas.model.value import value
-from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law
+from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law, Trouble
 from barnabas.sim.disk_faults import Kind as Operation
 from barnabas.sim.link import Link
 from barnabas.sim.plan import SPEAKER, Fault, Params, draw_times
@@ -416,11 +416,12 @@ def fail_disk(world: World, fault: Fault) -> None:
     disk.inject(Injection(kind, error=errno.EIO, after=fault.param("after")))
 
 
-def fill_disk(world: World, fault: Fault) -> Undo:
-    """Let a host's disk have no room."""
+def trouble_disk(world: World, fault: Fault) -> Undo:
+    """Let a host's disk be full, read-only or gone for a while."""
     disk = world.hosts[fault.target[0]].disk
-    disk.trouble("/", "full")
-    return disk.heal
+    word = fault.word("trouble", "full")
+    disk.trouble("/", next(known for known in TROUBLES if known == word))
+    return lambda: disk.relieve("/")
 
 
 def unreliable_disk(world: World, fault: Fault) -> Undo:
@@ -430,8 +431,33 @@ def unreliable_disk(world: World, fault: Fault) -> Undo:
     disk.faults = DiskFaults(
         read_error=rate, write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate
     )
-    return disk.heal
 
+    def undo() -> None:
+        disk.faults = DiskFaults()
+
+    return undo
+
+
+def rot(world: World, fault: Fault) -> None:
+    """Flip bits in something durable, as a disk does that nobody reads; the atlas may forbid it."""
+    host = fault.target[0]
+    disk = world.hosts[host].disk
+    victims = [(path, size) for path, size in disk.durable_files() if size]
+    if victims:
+        path, size = victims[world.tape.below(f"rot/{host}", len(victims))]
+        disk.evict()
+        disk.rot(path, world.tape.below(f"rot/{host}", size), fault.param("mask", 1))
+
+
+def wipe(world: World, fault: Fault) -> Undo:
+    """Take the power from a host and give it an empty disk: a machine that was replaced."""
+    host = fault.target[0]
+    world.cut_power(host, "prefix")
+    world.hosts[host].disk.wipe()
+    return lambda: world.restart(host)
+
+
+TROUBLES: Final[tuple[Trouble, ...]] = ("full", "read-only", "vanished")
 
 FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_directory")
 
@@ -456,7 +482,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "fsync-stall": Kind(one(10, 20_000), stall_syncs),
     "disk-slow": Kind(one(10, 5_000, after=(0, 1, 5)), slow_writes),
     "disk-fail": Kind(one(1, 1, operation=FAILING, after=(0, 1, 5, 20)), fail_disk, unusual=True),
-    "disk-full": Kind(one(100, 20_000), fill_disk, unusual=True),
+    "disk-trouble": Kind(one(100, 20_000, trouble=TROUBLES), trouble_disk, unusual=True),
+    "disk-rot": Kind(one(1, 1, mask=(1, 0x80, 0xFF)), rot, unusual=True),
+    "wipe": Kind(one(100, 20_000), wipe, unusual=True),
     "disk-flaky": Kind(
         one(1_000, 20_000, per_million=(1_000, 50_000)), unreliable_disk, unusual=True
     ),

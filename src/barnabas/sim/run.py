@@ -137,6 +137,8 @@ def recover(world: World, scene: Scene, nemesis: Nemesis, plan: Plan) -> None:
         return
     world.note("quiesce")
     world.run_ms(phases.quiesce_ms)
+    if world.kernel.stopped is not None:
+        return
     world.note("audit")
     world.judge(lambda: scene.audit(world))
     for checker in world.checkers:

@@ -145,11 +145,12 @@ class Pool:
 
 
 def start(profile: str, hash_seed: int) -> "subprocess.Popen[str]":
-    """Start a worker."""
+    """Start a worker that imports from where this process does."""
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-m", "barnabas.sim.driver.worker", profile],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+        env=os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": path},
     )
