@@ -16,6 +16,7 @@ from barnabas.records.batch import (
     header_at,
     verify,
 )
+from barnabas.records.builder import joined
 from barnabas.records.checksum import crc32c
 
 # One record, key "k", value "v", timestamp 1000, by the idempotent producer 7: written by hand.
@@ -196,6 +197,15 @@ def test_append_time_changes_the_header_and_its_checksum_alone(
         max_timestamp=now,
         crc=header.crc,
     )
+
+
+def test_unknown_attributes_are_dropped_with_the_first_known_one_that_changes() -> None:
+    received = memoryview(joined(header_at(GOLDEN)._replace(attributes=-1 & ~0x28), RECORDS))
+    header = header_at(received)
+    untouched = b"".join(assigned(received, 0, header, 42, 3))
+    assert header_at(untouched).attributes == -1 & ~0x28
+    stamped = b"".join(assigned(received, 0, header, 42, 3, 1000))
+    assert header_at(stamped).attributes == 0x5F
 
 
 def test_a_producer_that_claims_append_time_is_stored_with_its_own_time() -> None:
