@@ -14,8 +14,8 @@ import pytest
 
 from barnabas.model.errors import ProtocolError
 from barnabas.wire import codec
-from tests.compat.judge import Case, Judge, cases
-from tests.wire.naive import Struct, as_json, twin
+from tests.compat.judge import Case, Judge, cases, to_write
+from tests.wire.naive import Struct, twin
 from tests.wire.naive_bridge import to_message
 
 PAIRS: Final = 40
@@ -25,7 +25,7 @@ PLAIN: Final = (0.5, 0.8, 0.95)
 @pytest.mark.parametrize("case", [case for case in cases() if len(case.versions) > 1], ids=str)
 def test_kafka_and_we_say_in_another_version_the_same_or_nothing(case: Case) -> None:
     for version, other, meant in questions(case):
-        outcome, answer = verdicts(case.judge)[line(case, version, other, meant)]
+        outcome, answer = verdicts(case.judge)[to_write(case.name, version, meant, other)]
         assert written(case, version, other, meant) == (answer if outcome == "ok" else None), (
             version,
             other,
@@ -52,19 +52,13 @@ def questions(case: Case) -> Iterator[tuple[int, int, Struct]]:
         yield version, other, twin(case.name).instance(version, random, plain=plain)
 
 
-def line(case: Case, version: int, other: int, meant: Struct) -> str:
-    """Put it to Kafka."""
-    return f"write {case.name} {version} {other} {as_json(meant)}"
-
-
 @cache
-def verdicts(judge: Judge) -> dict[str, tuple[str, str]]:
+def verdicts(judge: Judge) -> dict[str, list[str]]:
     """Ask one release everything it is to judge, at once."""
     asked = [
-        line(case, *question)
+        to_write(case.name, version, meant, other)
         for case in cases()
         if case.judge is judge and len(case.versions) > 1
-        for question in questions(case)
+        for version, other, meant in questions(case)
     ]
-    answers = [answer.partition("\t") for answer in judge.ask(asked)]
-    return {one: (outcome, said) for one, (outcome, _, said) in zip(asked, answers, strict=True)}
+    return dict(zip(asked, judge.ask(asked), strict=True))

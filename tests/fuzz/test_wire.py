@@ -7,12 +7,11 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.wire import codec
 from tests.fuzz import targets
 from tests.fuzz.mutation import LIES, mutate
 from tests.fuzz.wire import Good, Tally, corpus, inputs
 from tests.wire import naive
-
-from barnabas.wire import codec
 
 GOOD = corpus(seed=1)
 
