@@ -163,9 +163,10 @@ def simulated(repetitions: int) -> Iterator[Row]:
 
 
 def rate(size: int, call: Callable[[int], None]) -> float:
-    """Return calls per second, each a step of ``size`` further into the file."""
-    count = min(FILE_BYTES // size, 20_000)
+    """Return calls per second, each a step of ``size`` further, round and round the file."""
+    steps = FILE_BYTES // size
+    count = min(max(steps, 512), 20_000)
     begin = time.perf_counter()
     for at in range(count):
-        call(at * size)
+        call(at % steps * size)
     return count / (time.perf_counter() - begin)

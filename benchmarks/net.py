@@ -6,7 +6,9 @@ turns.  A frame is a size of four bytes and 100 bytes.
 - *apart*: the client sends each frame by a send of its own, as clients of Kafka do.  The kernel's
   work per frame is most of the cost, for every server.
 - *together*: all frames that follow the replies of one read come in one send, so that one turn of
-  the server answers a dozen frames.  This shows what a server adds per frame.
+  the server answers a dozen frames.  This shows what a server adds per frame, and beside C it shows
+  the interpreter, which has no goal: the seam can be no faster than the loop over frames that its
+  receiver runs.
 - *in two parts*: as *together*, and every reply is made of two parts, as replies with a header are.
 
 Frames per second are what a user sees, and on a machine that does other things they say mostly
@@ -23,7 +25,7 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -83,7 +85,7 @@ def echo_rows(programs: dict[str, str], rounds: int) -> Iterator[Row]:
         figures = pairs_interleaved(rounds, sides)
         case = f"echo, {depth} in flight on {connections}"
         case += f", {way}" * (depth > 1) + ", in two parts" * (names is not plain)
-        rivals = (("bare asyncio", ">= 0.85"), ("C", ">= 0.65"))
+        rivals = (("bare asyncio", ">= 0.85"), ("C", ">= 0.65" if way == "apart" else ""))
         for (against, goal), theirs in zip(rivals, figures[1:], strict=False):
             ours = figures[0]
             yield Row("net", case, "frames/s", ours[0], theirs[0], against, goal, "more")
@@ -91,7 +93,7 @@ def echo_rows(programs: dict[str, str], rounds: int) -> Iterator[Row]:
 
 
 def pairs_interleaved(
-    rounds: int, sides: list[Callable[[], tuple[float, float]]]
+    rounds: int, sides: Sequence[Callable[[], tuple[float, float]]]
 ) -> list[tuple[float, float]]:
     """Measure sides that have two figures each in turn; return the medians."""
     figures: list[list[tuple[float, float]]] = [[] for _ in sides]

@@ -5,6 +5,7 @@ import os
 import random
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.host.connection import JOIN_BYTES, READ_BYTES, HostConnection, room
+from barnabas.host.connection import (
+    GROWTH,
+    JOIN_BYTES,
+    READ_BYTES,
+    TURN_BYTES,
+    HostConnection,
+    room,
+)
 from barnabas.host.disk import HostDisk
 from barnabas.host.network import HostNetwork
 from tests.runtime.network_contract import Frames, Peer, frame
@@ -56,14 +64,19 @@ class Watched(socket.socket):
 class Bench:
     """A connection of ours whose calls are noted, and the raw socket at its other end."""
 
-    def __init__(self, receiver: Peer, made: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self,
+        receiver: Peer,
+        on_failure: Callable[[str, BaseException], None],
+        kind: type[Watched] = Watched,
+    ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.raw = socket.create_connection(server.getsockname())
             accepted, _ = server.accept()
         self.raw.setblocking(False)
         self.receiver = receiver
-        self.socket = Watched(accepted)
-        self.network = HostNetwork("test", made)
+        self.socket = kind(accepted)
+        self.network = HostNetwork("test", on_failure)
         self.connection = self.network.attach(self.socket, receiver)
 
     async def read(self, count: int) -> bytes:
@@ -128,6 +141,34 @@ def test_the_replies_of_one_read_leave_in_one_send() -> None:
     on_bench(Answering((b"size", b"body")), main)
 
 
+def test_replies_leave_before_anything_else_has_its_turn() -> None:
+    class Curious(Answering):
+        seen = -1
+
+        def take(self, data: memoryview) -> int:
+            asyncio.get_running_loop().call_soon(self.look)
+            return super().take(data)
+
+        def look(self) -> None:
+            self.seen = self.connection.unsent_bytes
+
+    receiver = Curious((b"reply",))
+
+    async def main(bench: Bench) -> None:
+        await bench.write(b"?")
+        assert await bench.read(5) == b"reply"
+        assert receiver.seen == 0
+
+    on_bench(receiver, main)
+
+
+def test_small_sends_are_not_delayed_by_the_kernel() -> None:
+    async def main(bench: Bench) -> None:
+        assert bench.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    on_bench(Peer(), main)
+
+
 def test_large_replies_leave_in_one_send_without_being_joined() -> None:
     async def main(bench: Bench) -> None:
         await bench.write(b"?" * 4)
@@ -181,16 +222,38 @@ def test_what_the_kernel_does_not_take_goes_when_it_does() -> None:
 
 
 def test_few_bytes_that_the_kernel_does_not_take_go_when_it_does() -> None:
+    class Stingy(Watched):
+        def send(self, data: "ReadableBuffer", flags: int = 0) -> int:
+            return super().send(memoryview(data)[:7], flags)
+
     async def main(bench: Bench) -> None:
-        # Fill the kernel with something it takes whole, then small parts until it refuses some.
-        bench.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
-        pieces = [bytes([index % 256]) * 1_000 for index in range(1_000)]
-        for piece in pieces:
-            bench.connection.send((piece[:1], piece[1:]))
-            if bench.connection.unsent_bytes >= JOIN_BYTES - 1_000:
-                await asyncio.sleep(0)
-        assert bench.connection.unsent_bytes > 0
-        assert await bench.read(1_000_000) == b"".join(pieces)
+        # Bound methods are taken when the connection is made.
+        stingy = Bench(Peer(), lambda place, error: pytest.fail(f"{place}: {error}"), Stingy)
+        stingy.connection.send((b"twelve bytes", b" ", b"and some more"))
+        assert stingy.connection.unsent_bytes == 26
+        assert await stingy.read(7) == b"twelve "
+        stingy.connection.send((b", and more",))
+        assert await stingy.read(29) == b"bytes and some more, and more"
+        assert stingy.connection.unsent_bytes == 0
+        stingy.raw.close()
+        assert await stingy.receiver.ending() is None
+
+    on_bench(Peer(), main)
+
+
+def test_the_number_of_a_connection_that_is_over_is_free_for_the_next() -> None:
+    async def main(bench: Bench) -> None:
+        number = bench.socket.fileno()
+        bench.connection.send((bytes(30_000_000),))
+        await asyncio.sleep(0)
+        assert bench.connection.unsent_bytes, "it waits to send and to read"
+        bench.connection.abort()
+        with socket.socket() as near, socket.socket() as far:
+            took = min(near, far, key=lambda it: abs(it.fileno() - number))
+            assert took.fileno() == number
+            loop = asyncio.get_running_loop()
+            assert not loop.remove_writer(took)
+            assert not loop.remove_reader(took)
 
     on_bench(Peer(), main)
 
@@ -208,7 +271,11 @@ def test_a_header_waits_for_the_slice_it_announces(tmp_path: Path) -> None:
             await bench.read(6 + 7_000 + 4 + 7) == b"header" + b"content" * 1_000 + b"nextcontent"
         )
         assert bench.socket.made == ["sendmsg and more", "sendmsg and more"]
+        number = file.hold()
+        file.release()
         file.close()
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(number)
         disk.close()
 
     on_bench(Peer(), main)
@@ -236,24 +303,38 @@ def test_a_slice_that_is_dropped_lets_go_of_its_file(tmp_path: Path) -> None:
     on_bench(Peer(), main)
 
 
-def test_one_busy_slice_leaves_others_their_turn(tmp_path: Path) -> None:
-    turns = 0
+@pytest.mark.parametrize("what", ["parts", "slices"])
+def test_a_connection_whose_peer_takes_everything_leaves_others_their_turn(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(_to: int, _from: int, _offset: int, count: int) -> int:
+        return count
+
+    class Bottomless(Watched):
+        def sendmsg(self, buffers: "Iterable[ReadableBuffer]", *_: object) -> int:
+            return sum(memoryview(it).nbytes for it in buffers)
+
+    monkeypatch.setattr(os, "sendfile", taken)
 
     async def main(bench: Bench) -> None:
-        nonlocal turns
         disk = HostDisk()
         file = disk.open(str(tmp_path / "segment"), "create")
-        file.truncate(30_000_000)
-        bench.connection.send_file(file, 0, 30_000_000)
-        reading = asyncio.get_running_loop().create_task(bench.read(30_000_000))
-        while not reading.done():
+        bench.socket.__class__ = Bottomless
+        if what == "parts":
+            bench.connection.send([bytes(1_000)] * 20_000)
+        else:
+            bench.connection.send_file(file, 0, 20_000_000)
+        left = []
+        while bench.connection.unsent_bytes:
+            left.append(bench.connection.unsent_bytes)
             await asyncio.sleep(0)
-            turns += 1
+        steps = [before - after for before, after in pairwise(left)]
+        assert len(left) >= 5
+        assert max(steps) < 2 * TURN_BYTES
         file.close()
         disk.close()
 
     on_bench(Peer(), main)
-    assert turns > 7
 
 
 def test_a_read_takes_what_is_there_in_one_call() -> None:
@@ -279,9 +360,52 @@ def test_a_frame_that_is_waited_for_is_read_to_its_end_and_no_further() -> None:
         owner = receiver.frames[0].obj
         assert isinstance(owner, bytearray)
         assert len(owner) == len(first), "nothing else shares its memory"
-        # Reading grew with what had come, and copied less than the frame in doing so.
+        # The first read showed how long it is; the second had room for the rest and no more.
         sizes = [made for made in bench.socket.made if made.startswith("recv_into")]
-        assert int(sizes[0].split()[1]) <= 4 * READ_BYTES
+        assert sizes[0] == f"recv_into {len(first) - READ_BYTES}"
+
+    on_bench(receiver, main)
+
+
+def test_a_frame_that_trickles_in_ends_with_its_buffer_too() -> None:
+    receiver = Frames()
+
+    async def main(bench: Bench) -> None:
+        first = frame(b"a" * 4_000_000)
+        sent = 0
+        for size in (5, 100, 3_000, 50_000, 900_000, len(first)):
+            await bench.write(first[sent : sent + size])
+            sent += size
+            # Let it be read before more comes.
+            for _ in range(5):
+                await asyncio.sleep(0)
+        await receiver.until(lambda: receiver.frames)
+        owner = receiver.frames[0].obj
+        assert isinstance(owner, bytearray)
+        assert len(owner) == len(first)
+
+    on_bench(receiver, main)
+
+
+def test_what_was_expected_once_is_not_expected_again() -> None:
+    class Once(Peer):
+        def take(self, data: memoryview) -> int:
+            match self.calls:
+                case 1:
+                    self.connection.expect(10_000_000)
+                    return 0
+                case 2:
+                    return len(data)
+                case _:
+                    return 0
+
+    receiver = Once()
+
+    async def main(bench: Bench) -> None:
+        for calls in (1, 2, 3, 4):
+            await bench.write(bytes(50_000))
+            await receiver.called(calls)
+        assert bench.socket.made[-1] == f"recv_into {READ_BYTES}"
 
     on_bench(receiver, main)
 
@@ -291,7 +415,7 @@ def test_room_grows_with_what_has_come_and_stops_at_what_is_expected(
     filled: int, expected: int
 ) -> None:
     size = room(filled, expected)
-    assert filled < size <= 4 * filled + READ_BYTES
+    assert filled < size <= GROWTH * filled + READ_BYTES
     if filled + READ_BYTES < expected:
         assert size <= expected
     else:

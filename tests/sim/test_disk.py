@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from barnabas.runtime.disk import Disk
-from barnabas.sim.disk import ProcessDisk, SimDisk, SimFile
+from barnabas.sim.disk import MayDestroy, ProcessDisk, SimDisk, SimFile
 from barnabas.sim.disk_content import PAGE, SECTOR
 from barnabas.sim.disk_faults import (
     PROFILES,
@@ -142,6 +142,8 @@ def test_who_dies_while_a_sync_waits_never_learns_how_it_ended() -> None:
     durable = shared.durable_content("/data/log")
     assert durable is not None
     assert durable.read(0, 10) == b"old"
+    assert shared.durable_files() == [("/data/log", 3)]
+    assert shared.durable_content("/data") is None
 
 
 def test_a_power_loss_ends_every_process() -> None:
@@ -235,7 +237,7 @@ def test_a_failed_sync_is_believed_by_nobody_who_saw_it() -> None:
 
 
 def test_the_cache_may_forget_what_a_failed_sync_lost() -> None:
-    shared, _, file = disk_with(Calm(), b"old")
+    shared, process, file = disk_with(Calm(), b"old")
     shared.inject(Injection("sync", error=errno.EIO))
     file.write(0, [b"new"])
     with refused(errno.EIO):
@@ -243,6 +245,13 @@ def test_the_cache_may_forget_what_a_failed_sync_lost() -> None:
     assert file.read(0, 3) == b"new"
     shared.evict()
     assert file.read(0, 3) == b"old"
+    again = process.disk.open("/data/log", "write")
+    shared.draw = Told(disk__sync__evicted=1)
+    shared.inject(Injection("sync", error=errno.EIO))
+    again.write(0, [b"new"])
+    with refused(errno.EIO):
+        asyncio.run(again.sync())
+    assert again.read(0, 3) == b"old"
 
 
 def test_syncs_that_wait_together_fail_together() -> None:
@@ -339,7 +348,10 @@ def test_a_troubled_directory_fails_and_its_neighbour_does_not(
         asyncio.run(file.sync())
     neighbour.write(PAGE, [b"x" * PAGE])
     process.disk.open("/other/new", "create").close()
-    shared.heal()
+    shared.relieve("/other")
+    with refused(writing):
+        file.write(PAGE, [b"x"])
+    shared.relieve("/data")
     process.disk.open("/data/new", "create").close()
     file.write(PAGE, [b"x"])
     assert shared.suffered[trouble] == 1
@@ -372,12 +384,45 @@ def test_a_full_disk_takes_what_fits_and_says_so() -> None:
 
 
 def test_space_is_counted_again_after_a_power_loss() -> None:
-    shared, process, file = disk_with(Calm(), b"x" * PAGE)
+    told = Told(disk__crash__dropped=1, disk__crash__names=1)
+    shared, process, file = disk_with(told, b"x" * PAGE)
     file.write(PAGE, [b"y" * 9 * PAGE])
     process.disk.open("/data/other", "create").write(0, [b"z" * PAGE])
     assert shared.used_pages == 11
     shared.power_loss("prefix")
-    assert shared.used_pages == 11
+    assert shared.used_pages == 1
+    Process(shared).disk.open("/data/log", "write").allocate(100 * PAGE)
+    assert shared.used_pages == 100
+    told.answers["disk.crash.names"] = 0
+    shared.power_loss("prefix")
+    assert shared.used_pages == 1
+
+
+def test_space_that_was_reserved_is_given_back_by_truncating() -> None:
+    shared, _, file = disk_with(Calm(), b"x" * PAGE)
+    file.allocate(100 * PAGE)
+    assert shared.used_pages == 100
+    file.truncate(2 * PAGE)
+    assert shared.used_pages == 2
+
+
+def test_what_a_deleted_file_held_turns_up_in_torn_fresh_space() -> None:
+    seen = set()
+    for deleted_for_good in (True, False):
+        for seed in range(60):
+            shared, process, _ = disk_with(Seeded(seed), b"deleted!" * 512)
+            process.disk.remove("/data/log")
+            if deleted_for_good:
+                asyncio.run(process.disk.sync_directory("/data"))
+            else:
+                shared.power_loss("meta-first")
+                process = Process(shared)
+            file = process.disk.open("/data/new", "create")
+            asyncio.run(process.disk.sync_directory("/data"))
+            file.write(0, [b"fresh" * 800])
+            shared.power_loss("sector")
+            seen.add((deleted_for_good, b"deleted!" in content(shared, "/data/new")))
+    assert seen == {(True, True), (True, False), (False, True), (False, False)}
 
 
 def test_a_process_has_so_many_files_and_no_more() -> None:
@@ -437,9 +482,12 @@ def test_rot_shows_once_it_is_read_from_the_medium() -> None:
     # A page that will be written anyway takes no harm.
     file.write(0, [b"b"])
     assert not shared.rot("/data/log", 7)
-    shared.power_loss("data-first")
+    shared.evict()
+    assert file.read(0, 1) == b"b"
+    shared.power_loss("block")
     assert content(shared)[PAGE + 4 : PAGE + 7] == b"aba"
-    assert shared.suffered["rot"] == 1
+    assert shared.rot("/data/log", 7)
+    assert shared.suffered["rot"] == 2
 
 
 def test_nothing_durable_is_damaged_against_the_ghost() -> None:
@@ -479,6 +527,31 @@ def test_a_misdirected_write_hits_another_page_and_misses_its_own() -> None:
     assert found == {(b"aa", b"b"), (b"ab", b"o")}
 
 
+def sparing(spared: str) -> MayDestroy:
+    """Return a ghost that needs one file."""
+    return lambda path, offset, count: path != spared
+
+
+def test_a_misdirected_write_spares_what_the_ghost_needs_and_what_is_dirty() -> None:
+    for spared, hit in (("/data/log", False), ("/data/other", False), ("", True)):
+        for dirty in (True, False):
+            shared, process, file = disk_with(Calm(), b"a" * PAGE)
+            other = process.disk.open("/data/other", "create")
+            other.write(0, [b"o" * PAGE])
+            asyncio.run(other.sync())
+            asyncio.run(process.disk.sync_directory("/data"))
+            shared.may_destroy = sparing(spared)
+            shared.draw = Told(disk__misdirected=1)
+            shared.faults = DiskFaults(misdirected=1)
+            file.write(0, [b"b" * PAGE])
+            if dirty:
+                other.write(0, [b"p"])
+            asyncio.run(file.sync())
+            whole = file.read(0, PAGE) == b"b" * PAGE
+            assert whole == (dirty or not hit)
+            assert (other.read(1, 1) == b"o") == whole
+
+
 def test_a_stale_read_shows_what_the_medium_held_before() -> None:
     shared, _, file = disk_with(Told(disk__stale_read=1), b"a" * 2 * PAGE)
     shared.faults = DiskFaults(stale_read=1)
@@ -487,8 +560,12 @@ def test_a_stale_read_shows_what_the_medium_held_before() -> None:
     asyncio.run(file.sync())
     assert file.read(PAGE - 1, 3) == b"aaa"
     assert file.read(0, 10) == b"a" * 10
+    file.write(PAGE + 2, [b"c"])
+    assert file.read(PAGE - 1, 4) == b"abbc"
+    asyncio.run(file.sync())
+    assert file.read(PAGE - 1, 4) == b"abbb"
     shared.heal()
-    assert file.read(PAGE - 1, 3) == b"abb"
+    assert file.read(PAGE - 1, 4) == b"abbc"
 
 
 def test_a_stalled_sync_takes_its_time_and_succeeds() -> None:

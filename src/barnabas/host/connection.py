@@ -67,8 +67,12 @@ PARTS_MAX: Final = 1_024
 # The most one connection sends before others have their turn.
 TURN_BYTES: Final = 4_194_304
 
+# A buffer for a frame that is expected grows by this factor: after the first read of a batch of
+# 1 MiB, the most a client sends by default, there is room for all of it.
+GROWTH: Final = 16
+
 # A kept buffer may be this many times larger than what it holds.
-SLACK: Final = 8
+SLACK: Final = GROWTH + 2
 
 # How long a socket whose end has been sent waits for the peer's.
 LINGER_SECONDS: Final = 2.0
@@ -124,6 +128,7 @@ class HostConnection:
         "_receiver",
         "_receiving",
         "_recv",
+        "_send",
         "_slices",
         "_socket",
         "_stage",
@@ -148,6 +153,7 @@ class HostConnection:
         self._loop: Final = loop
         self._socket: Final = sock
         self._recv: Final = sock.recv
+        self._send: Final = sock.send
         self._receiver: Receiver = receiver
         self._forget: Final = forget
         self._on_failure: Final = on_failure
@@ -207,8 +213,6 @@ class HostConnection:
 
     async def drained(self) -> None:
         """Return when ``unsent_bytes`` is small; ``ConnectionError`` if nothing can be sent."""
-        if self._unsent > DRAINED_BYTES and not (self._receiving or self._writing):
-            self._flush()
         if self._stage is not OPEN:
             raise ConnectionAbortedError(errno.ECONNABORTED, f"{self} is closed")
         if self._unsent > DRAINED_BYTES:
@@ -250,11 +254,12 @@ class HostConnection:
     # Reading.
 
     def _readable(self) -> None:
+        buffer = self._buffer
         try:
-            if self._buffer is None:
+            if buffer is None:
                 data = memoryview(self._recv(READ_BYTES))
             else:
-                data = self._read_behind(self._buffer)
+                data = self._read_behind(buffer)
         except (BlockingIOError, InterruptedError):
             return
         except OSError as error:
@@ -265,8 +270,8 @@ class HostConnection:
             self._ended = True
             self.close()
             return
-        self._expected = 0
         self._receiving = True
+        self._expected = 0
         try:
             consumed = self._receiver.received(data)
             assert 0 <= consumed <= size, f"consumed {consumed} bytes of {size}"
@@ -314,13 +319,21 @@ class HostConnection:
 
     def _flush(self) -> None:
         """Hand the kernel what it takes; come back when it takes more."""
-        until = self._unsent - TURN_BYTES
         try:
-            while self._send_some() and self._queue and self._unsent > until:
-                continue
+            if self._slices or self._unsent > JOIN_BYTES:
+                self._send_many()
+            elif self._send_few() and not self._writing and self._stage is OPEN:
+                # By far the most frequent case: all has gone and nobody waits for that.
+                return
+        except (BlockingIOError, InterruptedError):
+            self._settle()
         except OSError as error:
             self._lost(error)
-            return
+        else:
+            self._settle()
+
+    def _settle(self) -> None:
+        """See to those who wait for the queue."""
         if not self._queue:
             if self._writing:
                 self._writing = False
@@ -336,24 +349,32 @@ class HostConnection:
                 if not waiter.done():
                     waiter.set_result(None)
 
-    def _send_some(self) -> bool:
-        """Send what one call can, and return whether the kernel took all of it."""
-        try:
+    def _send_few(self) -> bool:
+        """Send a queue of few bytes, and return whether the kernel took all of them."""
+        # There is no slice among them.
+        parts: list[Buffer] = self._queue  # type: ignore[assignment]  # -- see above
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        sent = self._send(data)
+        parts.clear()
+        if sent == self._unsent:
+            self._unsent = 0
+            return True
+        self._unsent -= sent
+        parts.append(memoryview(data)[sent:])
+        return False
+
+    def _send_many(self) -> None:
+        """Send until the kernel takes no more, or others should have their turn."""
+        until = self._unsent - TURN_BYTES
+        while self._queue and self._unsent > until:
             if self._slices:
-                return self._send_around_slices()
-            # Without slices the queue holds nothing but buffers.
-            parts: list[Buffer] = self._queue  # type: ignore[assignment]  # -- see above
-            if self._unsent > JOIN_BYTES:
-                return self._send_parts(parts[:PARTS_MAX], 0)
-            data = parts[0] if len(parts) == 1 else b"".join(parts)
-            sent = self._socket.send(data)
-            self._unsent -= sent
-            parts.clear()
-            if self._unsent:
-                parts.append(memoryview(data)[sent:])
-            return not self._unsent
-        except (BlockingIOError, InterruptedError):
-            return False
+                whole = self._send_around_slices()
+            else:
+                # There is no slice among them.
+                parts: list[Buffer] = self._queue[:PARTS_MAX]  # type: ignore[assignment]  # -- so
+                whole = self._send_parts(parts, 0)
+            if not whole:
+                break
 
     def _send_around_slices(self) -> bool:
         head = self._queue[0]
@@ -437,13 +458,12 @@ class HostConnection:
         """End at once, by a reset if the peer is still there."""
         if self._stage is CLOSED:
             return
-        told = self._stage is Stage.LINGERING
         # Some platforms refuse options on a connection that the peer has reset.
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self._release()
-        if not told:
-            self._loop.call_soon(self._tell, error)
+        # Whoever was told of an orderly end before is not told again.
+        self._loop.call_soon(self._tell, error)
 
     def _release(self) -> None:
         """Give the socket back."""
@@ -467,7 +487,8 @@ class HostConnection:
             if not waiter.done():
                 waiter.set_exception(ConnectionAbortedError(errno.ECONNABORTED, f"{self} closed"))
         self._drained.clear()
-        # Connection and receiver know each other; letting go here spares the collector the cycle.
+        # Told once: there may have been an end and then a reset.  And connection and receiver know
+        # each other; letting go here spares the collector the cycle.
         receiver, self._receiver = self._receiver, NOBODY
         try:
             receiver.closed(error)
@@ -483,13 +504,14 @@ class Nobody:
 
     def opened(self, connection: object) -> None:
         """Never called."""
+        raise AssertionError(f"{connection} was opened after it was over")
 
     def received(self, data: memoryview) -> int:
         """Never called."""
         raise AssertionError(f"{len(data)} bytes for a connection that is over")
 
     def closed(self, error: Exception | None) -> None:
-        """Never called."""
+        """Not care."""
 
 
 NOBODY: Final = Nobody()
@@ -501,7 +523,7 @@ def room(filled: int, expected: int) -> int:
     At least another read, up to what is expected, but in proportion to what has come: a length
     that somebody claims costs nobody memory.
     """
-    return min(max(expected, filled + READ_BYTES), 4 * filled + READ_BYTES)
+    return min(max(expected, filled + READ_BYTES), GROWTH * filled + READ_BYTES)
 
 
 def address_of(name: tuple[str, int] | tuple[str, int, int, int]) -> Address:

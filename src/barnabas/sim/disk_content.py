@@ -189,9 +189,11 @@ class FileNode:
             return
         if count < len(self.pending):
             # What was written while the sync was under way has no right to be durable.
-            self.durable.apply(self.pending[:count])
-            for index in self.durable.pages:
-                self.durable.freeze(index)
+            done = self.pending[:count]
+            self.durable.apply(done)
+            for index in {index for operation in done for index in touched(operation)}:
+                if index in self.durable.pages:
+                    self.durable.freeze(index)
             self._forget(count)
             return
         if self.lowest < self.durable.size:
