@@ -40,7 +40,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, TypeAlias
 
-from barnabas.runtime.disk import LOCK_NAME, Buffer, Mode
+from barnabas.runtime.disk import LOCK_NAME, LOCKED, Buffer, Mode
 
 # How many parts Linux takes in one pwritev (IOV_MAX).
 PARTS_MAX: Final = 1024
@@ -134,8 +134,7 @@ class HostDisk:
         except OSError as error:
             os.close(fd)
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                why = "a process that is still running works in this directory"
-                raise BlockingIOError(errno.EAGAIN, why, path) from None
+                raise BlockingIOError(errno.EAGAIN, LOCKED, path) from None
             raise named(error, path) from None
         return HostDirectoryLock(fd)
 
@@ -176,6 +175,8 @@ class HostFile:
     def read(self, offset: int, count: int) -> bytes:
         """Return up to ``count`` bytes at ``offset``; fewer only where the file ends."""
         assert self._open, f"{self._path} was closed"
+        assert offset >= 0
+        assert count >= 0
         try:
             data = os.pread(self._fd, count, offset)
             while 0 < len(data) < count:
@@ -190,6 +191,7 @@ class HostFile:
     def read_into(self, offset: int, into: memoryview) -> int:
         """Fill ``into`` from ``offset``; return how many bytes the file had."""
         assert self._open, f"{self._path} was closed"
+        assert offset >= 0
         count = 0
         try:
             while count < len(into):
@@ -205,6 +207,8 @@ class HostFile:
         """Write the parts one after another at ``offset``, all of them; return how many bytes."""
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
+        # To pwritev, -1 would mean "wherever the last write ended".
+        assert offset >= 0
         total = sum(map(len, parts))
         try:
             written = os.pwritev(self._fd, parts[:PARTS_MAX], offset)
@@ -219,6 +223,7 @@ class HostFile:
         """Make the file exactly ``size`` bytes long; what it gains reads as zeros."""
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
+        assert size >= 0
         try:
             os.ftruncate(self._fd, size)
         except OSError as error:
@@ -234,8 +239,7 @@ class HostFile:
         """
         assert self._open, f"{self._path} was closed"
         assert self._writable, f"{self._path} was opened to be read"
-        if size <= 0:
-            return
+        assert size > 0
         try:
             end = os.fstat(self._fd).st_size
             os.posix_fallocate(self._fd, 0, size)

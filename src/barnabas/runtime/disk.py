@@ -14,8 +14,9 @@ therefore fails every later sync, but the same path opened anew may lie.  Whoeve
 must not sync again and hope; the log that owned those bytes goes offline.
 
 Failures are ``OSError`` with an ``errno`` and the path: ENOSPC, EIO, ENOENT, EROFS and so on,
-whichever world this is.  Using a closed file, or writing to one opened to be read, is a bug and
-an ``AssertionError``.  Paths are plain strings with ``/`` between names, without ``..``.
+whichever world this is.  Using a closed file, writing to one opened to be read, or an offset below
+zero is a bug and an ``AssertionError``.  Paths are plain strings with ``/`` between names, and
+without ``..``.
 """
 
 from collections.abc import Sequence
@@ -30,6 +31,7 @@ Mode: TypeAlias = Literal["read", "write", "create", "exclusive"]
 # Made in a directory that is locked, and left there: Kafka's name, so that neither of us works in
 # a directory where the other is at work.
 LOCK_NAME: Final = ".lock"
+LOCKED: Final = "another process works in this directory; stop it or point this one elsewhere"
 
 
 class File(Protocol):

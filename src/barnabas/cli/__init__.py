@@ -1,0 +1,9 @@
+"""The ``barnabas`` command: one module per command group, loaded when it is asked for.
+
+``main``   finds the command and runs it
+``wire``   the protocol: APIs, layouts, bytes to JSON
+
+A command is a module with ``main(words) -> int``: it parses its own words, prints for a person on
+a terminal and one JSON object a line with ``--json``, and returns the exit code.  Commands are the
+only place that prints.
+"""
