@@ -26,7 +26,7 @@ WRONG = {
     "hash(name) % 3": "hash() differs between processes",
     "sorted(tasks, key=lambda task: id(task))": "id() differs between processes",
     "for name in {a, b}:\n    send(name)": "the order of a set differs",
-    "def f():\n    names = {a, b}\n    [send(name) for name in names]": "the order of a set differs",
+    "def f():\n    names = {a, b}\n    [send(name) for name in names]": "the order of a set",
     "def f(names: set[str]):\n    for name in names:\n        send(name)": "the order of a set",
     "for name in set(voters) - {me}:\n    send(name)": "the order of a set differs",
     "SEEN = {}\ndef f(key):\n    SEEN[key] = 1": "would share what is kept here",
