@@ -404,6 +404,11 @@ APPENDS: Final[dict[str, tuple[bytes, int, Rules]]] = {
     "magic 1": (PLAIN[:16] + b"\1" + PLAIN[17:], 9, Rules()),
     "magic 3": (PLAIN[:16] + b"\3" + PLAIN[17:], 9, Rules()),
     "magic -1": (PLAIN[:16] + b"\xff" + PLAIN[17:], 9, Rules()),
+    "the smallest of old": (bytes(11) + b"\x0e" + bytes(14), 9, Rules()),
+    "smaller than that": (bytes(11) + b"\x0d" + bytes(14), 9, Rules()),
+    "a header alone": (
+        joined(header_at(PLAIN)._replace(record_count=0, last_offset_delta=0), b""), 9, Rules(),
+    ),
     "a damaged batch": (PLAIN[:-1] + b"\1", 9, Rules()),
     "too large": (PLAIN, 9, Rules(batch_bytes_max=len(PLAIN) - 1)),
     "just small enough": (PLAIN, 9, Rules(batch_bytes_max=len(PLAIN))),

@@ -70,9 +70,23 @@ def test_attribute_bits_are_told_apart() -> None:
     assert plain._replace(attributes=3).codec == 3
     assert plain._replace(attributes=8).is_log_append_time
     assert plain._replace(attributes=16).is_transactional
+    assert not plain._replace(attributes=0x6F).is_transactional
     assert plain._replace(attributes=32).is_control
     assert plain._replace(attributes=64).delete_horizon_ms == 1000
     assert plain._replace(attributes=0x7F80).codec == 0
+
+
+def test_offsets_count_from_the_base() -> None:
+    header = header_at(GOLDEN)._replace(last_offset_delta=3)
+    assert (header.last_offset, header.next_offset) == (45, 46)
+
+
+def test_a_batch_may_be_a_header_alone() -> None:
+    alone = joined(header_at(GOLDEN)._replace(record_count=0), b"")
+    assert len(alone) == HEADER_BYTES
+    assert header_at(alone).size_bytes == HEADER_BYTES
+    assert [position for position, _ in batches(alone * 2)] == [0, 61]
+    verify(alone, 0, header_at(alone))
 
 
 def test_sequences_go_on_at_zero_behind_the_largest() -> None:
@@ -110,6 +124,11 @@ def test_an_old_format_is_not_taken_for_damage(magic: int) -> None:
         list(batches(short))
     with pytest.raises(OldFormat):
         header_at(short, 70)
+    smallest = data[:8] + (14).to_bytes(4, "big") + data[12:26]
+    with pytest.raises(OldFormat):
+        header_at(smallest)
+    with pytest.raises(CorruptBatch):
+        header_at(smallest[:11] + b"\x0d" + smallest[12:])
 
 
 def test_zeros_are_neither_a_batch_nor_an_old_one() -> None:
