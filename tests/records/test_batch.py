@@ -9,6 +9,7 @@ from barnabas.records.batch import (
     NO_SEQUENCE,
     BatchHeader,
     CorruptBatch,
+    OldFormat,
     assign,
     assigned,
     batches,
@@ -97,7 +98,29 @@ def test_a_length_that_cannot_hold_a_header_is_corrupt() -> None:
             list(batches(data))
 
 
-@pytest.mark.parametrize("magic", [0, 1, 3, -1])
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_old_format_is_not_taken_for_damage(magic: int) -> None:
+    data = GOLDEN[:16] + magic.to_bytes(1, "big") + GOLDEN[17:]
+    with pytest.raises(OldFormat, match=f"magic {magic} at position 0"):
+        header_at(data)
+    # A message of old may be shorter than our header.
+    short = GOLDEN + data[:8] + (22).to_bytes(4, "big") + data[12:34]
+    with pytest.raises(OldFormat, match=f"magic {magic} at position 70"):
+        list(batches(short))
+    with pytest.raises(OldFormat):
+        header_at(short, 70)
+
+
+def test_zeros_are_neither_a_batch_nor_an_old_one() -> None:
+    for size in (16, 17, 60):
+        assert [position for position, _ in batches(GOLDEN + bytes(size))] == [0]
+        with pytest.raises(CorruptBatch):
+            header_at(bytes(size))
+    with pytest.raises(CorruptBatch, match="magic 0 at position 70"):
+        list(batches(GOLDEN + bytes(61)))
+
+
+@pytest.mark.parametrize("magic", [3, -1])
 def test_another_magic_is_not_taken_for_a_batch(magic: int) -> None:
     data = GOLDEN[:16] + magic.to_bytes(1, "big", signed=True) + GOLDEN[17:]
     with pytest.raises(CorruptBatch, match=f"magic {magic} at position 0"):
@@ -121,7 +144,7 @@ def test_every_flipped_bit_is_noticed_except_in_what_a_leader_assigns() -> None:
             try:
                 verify(damaged, 0, header_at(damaged))
                 noticed = False
-            except CorruptBatch:
+            except (CorruptBatch, OldFormat):
                 noticed = True
             # A length is not covered either, but it decides what the checksum runs over.
             assert noticed is not assigned_by_leader, (position, bit)

@@ -35,6 +35,9 @@ assert HEADER_BYTES == 61
 LOG_OVERHEAD_BYTES: Final = 12
 """Base offset and length, which ``length`` does not count.  Older formats begin with them too."""
 
+LEGACY_OVERHEAD_BYTES: Final = 14
+"""The least that ``length`` can be in any format: magic 0, no key, no value."""
+
 MAGIC_AT: Final = 16
 CHECKED_FROM: Final = 21
 """Where the bytes begin that the checksum covers."""
@@ -68,6 +71,13 @@ CRC: Final = struct.Struct(">I")
 
 class CorruptBatch(Exception):  # noqa: N818 -- says what it is, as Refused and CorruptLog do
     """Bytes that cannot be a record batch: size, magic, checksum or content are wrong."""
+
+
+class OldFormat(Exception):  # noqa: N818 -- as above
+    """A message of magic 0 or 1, which ``legacy`` reads.
+
+    Not a ``CorruptBatch``: a log that meets one must not take it for damage and cut it off.
+    """
 
 
 class BatchHeader(NamedTuple):
@@ -152,15 +162,18 @@ def header_at(data: Buffer, position: int = 0) -> BatchHeader:
     """Read the header of the batch that begins at a position.
 
     The batch itself may reach beyond the data; ``size_bytes`` says how far.  Raises
-    ``CorruptBatch`` where no batch of magic 2 can begin like this.
+    ``CorruptBatch`` where no batch can begin like this, and ``OldFormat`` where one of magic 0 or 1
+    does.
     """
     if len(data) - position < HEADER_BYTES:
+        pass_on_old_format(data, position)
         raise CorruptBatch(
             f"{max(0, len(data) - position)} bytes at position {position}: "
             f"a batch header takes {HEADER_BYTES}"
         )
     header = BatchHeader._make(HEADER.unpack_from(data, position))
     if header.magic != MAGIC:
+        pass_on_old_format(data, position)
         raise CorruptBatch(f"magic {header.magic} at position {position}, expected {MAGIC}")
     if header.length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
         raise CorruptBatch(
@@ -184,6 +197,20 @@ def batches(data: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]
             return
         yield position, header
         position = following
+    pass_on_old_format(data, position)
+
+
+def pass_on_old_format(data: Buffer, position: int) -> None:
+    """Raise ``OldFormat`` if a message of magic 0 or 1 may begin here.
+
+    It may be shorter than our header.  Zeros are no message: they are space that was reserved and
+    never written, and the length would have to be more than nothing.
+    """
+    if len(data) - position <= MAGIC_AT or data[position + MAGIC_AT] >= MAGIC:
+        return
+    length = int.from_bytes(data[position + 8 : position + LOG_OVERHEAD_BYTES], signed=True)
+    if length >= LEGACY_OVERHEAD_BYTES:
+        raise OldFormat(f"a message of magic {data[position + MAGIC_AT]} at position {position}")
 
 
 def verify(data: Buffer, position: int, header: BatchHeader) -> None:

@@ -31,6 +31,7 @@ from barnabas.model.value import value
 from barnabas.records.batch import (
     HEADER,
     HEADER_BYTES,
+    LEGACY_OVERHEAD_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
     MAGIC_AT,
@@ -41,9 +42,6 @@ from barnabas.records.batch import (
 )
 from barnabas.records.compression import Codec, InvalidRecord, TooManyBytes, UnsupportedCodec
 from barnabas.records.record import DECOMPRESSED_BYTES_MAX, records
-
-LEGACY_OVERHEAD_BYTES: Final = 14
-"""The least that ``length`` can be in any format: magic 0, no key, no value."""
 
 ZSTD_SINCE_PRODUCE: Final = 7
 """KIP-110: who speaks an older version of Produce must not assume that others can read zstd."""
