@@ -16,7 +16,9 @@ class Command:
     about: str
 
 
-COMMANDS: Final[dict[str, Command]] = {}
+COMMANDS: Final[dict[str, Command]] = {
+    "dump-log": Command("barnabas.cli.dump_log", "print what the files of a log hold"),
+}
 
 
 def usage() -> str:
