@@ -19,15 +19,15 @@ from random import Random
 from typing import Final
 
 import pytest
-from tests.compat.judge import Case, Judge, cases
-from tests.fuzz.mutation import mutate
-from tests.wire.naive import twin
-from tests.wire.naive_bridge import from_message
 
 from barnabas.model.errors import ProtocolError
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
 from barnabas.wire.structs import Message
+from tests.compat.judge import Case, Judge, cases
+from tests.fuzz.mutation import mutate
+from tests.wire.naive import twin
+from tests.wire.naive_bridge import from_message
 
 BROKEN = 40
 

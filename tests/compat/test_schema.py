@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from tests.compat.judge import RELEASES, Case, cases
 from tests.wire.naive import Field, names, twin
 

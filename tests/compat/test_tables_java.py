@@ -7,10 +7,10 @@ dropped are asked of 3.9.2.
 from typing import Final
 
 import pytest
-from barnabas.wire.apis import APIS, ApiKey, request_header_version, response_header_version
-from tests.compat.judge import Judge
 
 from barnabas.model.errors import ErrorCode
+from barnabas.wire.apis import APIS, ApiKey, request_header_version, response_header_version
+from tests.compat.judge import Judge
 
 NEWEST: Final = Judge("4.3.1")
 OLDEST: Final = Judge("3.9.2")

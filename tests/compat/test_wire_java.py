@@ -13,12 +13,12 @@ from functools import cache
 from random import Random
 
 import pytest
-from tests.compat.judge import Case, Judge, cases
-from tests.wire import naive
-from tests.wire.naive_bridge import from_message, to_message
 
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
+from tests.compat.judge import Case, Judge, cases
+from tests.wire import naive
+from tests.wire.naive_bridge import from_message, to_message
 
 PLAIN = 20
 WITH_UNKNOWN_TAGS = 10

@@ -20,12 +20,12 @@ from kio.schema.errors import ErrorCode
 from kio.schema.index import schema_name_map
 from kio.serial import entity_reader, entity_writer
 from kio.static.protocol import Entity
-from tests.wire import naive
-from tests.wire.naive import Field, Value
-from tests.wire.naive_bridge import from_message, to_message
 
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
+from tests.wire import naive
+from tests.wire.naive import Field, Value
+from tests.wire.naive_bridge import from_message, to_message
 
 INSTANCES = 20
 

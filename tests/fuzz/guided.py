@@ -17,10 +17,9 @@ from typing import Any
 import atheris  # type: ignore[import-untyped, unused-ignore]  # only in its own environment
 
 with atheris.instrument_imports(include=["barnabas"]):
+    from barnabas.wire import codec
     from tests.fuzz import targets
     from tests.fuzz.wire import corpus
-
-    from barnabas.wire import codec
 
 
 def instrument_what_is_compiled() -> None:

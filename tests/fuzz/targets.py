@@ -9,12 +9,11 @@ import tracemalloc
 from collections.abc import Callable
 from functools import cache
 
-from tests.wire.naive import names, twin
-
 from barnabas.model.errors import ProtocolError
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
 from barnabas.wire.structs import Message
+from tests.wire.naive import names, twin
 
 Target = Callable[[bytes], bool]
 

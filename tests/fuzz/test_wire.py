@@ -4,6 +4,7 @@ from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from tests.fuzz import targets
 from tests.fuzz.mutation import LIES, mutate
 from tests.fuzz.wire import Tally, corpus, inputs

@@ -8,11 +8,10 @@ by people.
 from typing import cast
 from uuid import UUID
 
-from tests.wire import naive
-from tests.wire.naive import Field, Twin, Value
-
 from barnabas.wire.messages import message_class
 from barnabas.wire.structs import ArrayOf, Message, Struct, StructOf
+from tests.wire import naive
+from tests.wire.naive import Field, Twin, Value
 
 
 def to_message(twin: Twin, version: int, plain: naive.Struct) -> Message:

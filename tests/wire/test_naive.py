@@ -3,11 +3,11 @@
 from random import Random
 
 import pytest
-from tests.wire.naive import Struct, names, twin
-from tests.wire.naive_bridge import from_message, to_message
 
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
+from tests.wire.naive import Struct, names, twin
+from tests.wire.naive_bridge import from_message, to_message
 
 INSTANCES = 4
 

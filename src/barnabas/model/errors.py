@@ -25,7 +25,7 @@ class ErrorCode(IntEnum):
     words: str
     retriable: bool
 
-    def __new__(cls, code: int, words: str, retriable: bool = False) -> "ErrorCode":
+    def __new__(cls, code: int, words: str = "", retriable: bool = False) -> "ErrorCode":
         """Make an int that knows its meaning."""
         member = int.__new__(cls, code)
         member._value_ = code
