@@ -7,6 +7,7 @@ these from a topic's configuration has checked the bounds; the log trusts it.
 from typing import Final
 
 from barnabas.model.value import value
+from barnabas.records.validation import Rules
 
 INT_MAX: Final = 2**31 - 1
 LONG_MAX: Final = 2**63 - 1
@@ -44,3 +45,14 @@ class LogConfig:
     timestamp_after_max_ms: int = 60 * 60 * 1000
 
     producer_expiration_ms: int = DAY_MS
+
+    def rules(self) -> Rules:
+        """Return what a leader demands of every batch."""
+        before = self.timestamp_before_max_ms
+        return Rules(
+            batch_bytes_max=self.max_message_bytes,
+            compacted=self.compact,
+            log_append_time=self.log_append_time,
+            before_ms_max=None if before == LONG_MAX else before,
+            after_ms_max=self.timestamp_after_max_ms,
+        )

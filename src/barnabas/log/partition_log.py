@@ -26,7 +26,7 @@ Fixed by Kafka's UnifiedLog.java and LocalLog.java.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
 from barnabas.log.aborted import AbortedTransaction
@@ -35,8 +35,8 @@ from barnabas.log.config import LogConfig
 from barnabas.log.epochs import EpochCache, EpochEnd
 from barnabas.log.health import Health
 from barnabas.log.index import OFFSET_ENTRY, TIME_ENTRY
-from barnabas.log.names import EPOCH_CHECKPOINT, TopicPartition
-from barnabas.log.producers import Duplicate, Origin, ProducerTable, Staging
+from barnabas.log.names import CLEANED, EPOCH_CHECKPOINT, SWAP, TopicPartition
+from barnabas.log.producers import Duplicate, Finished, Origin, ProducerTable, Staging
 from barnabas.log.segment import Segment, Slice
 from barnabas.log.snapshots import Snapshots, marker_in, replay
 from barnabas.model.errors import CorruptLog, ErrorCode, Refused
@@ -49,6 +49,7 @@ from barnabas.records.batch import (
     batches,
     verify,
 )
+from barnabas.records.validation import admitted, refused
 from barnabas.runtime.disk import Buffer, Disk
 
 
@@ -97,6 +98,7 @@ class PartitionLog:
         self.of: Final = of
         self.directory: Final = directory
         self.config = config
+        self._rules = config.rules()
         self.segments: Final = list(segments)
         self.epochs: Final = epochs
         self.producers = producers
@@ -116,6 +118,7 @@ class PartitionLog:
         # A flush that was under way when the log was cut must not move the recovery point.
         self._cuts = 0
         self._cutting = False
+        self._swapping = False
         self._active_since_ms = wall_ms
         self._unflushed_since_ms: int | None = None
         self._unflushed_records = 0
@@ -125,6 +128,11 @@ class PartitionLog:
 
     def __repr__(self) -> str:
         return f"PartitionLog({self.of}, {self.start_offset}…{self.end_offset})"
+
+    def configure(self, config: LogConfig) -> None:
+        """Behave differently from now on."""
+        self.config = config
+        self._rules = config.rules()
 
     # --- appending -------------------------------------------------------------------------------
 
@@ -142,7 +150,7 @@ class PartitionLog:
         parts: list[Buffer] = []
         size, first, last = 0, self.end_offset, self.end_offset - 1
         timestamp, timestamp_offset = NO_TIMESTAMP, first
-        for position, header in self._checked(view, origin, wall_ms):
+        for position, header in self._admitted(view, origin, wall_ms):
             base = last + 1
             if header.producer_id >= 0:
                 if staging is None:
@@ -161,6 +169,8 @@ class PartitionLog:
             youngest = header.max_timestamp if append_ms is None else append_ms
             if youngest > timestamp:
                 timestamp, timestamp_offset = youngest, last
+        if not parts:
+            raise Refused(ErrorCode.INVALID_RECORD, f"no record batch in {len(view)} bytes")
         self._write(parts, size, first, last, timestamp, timestamp_offset, staging, wall_ms)
         if leader_epoch > self.epochs.latest and self.epochs.assign(leader_epoch, first):
             self._epochs_changed += 1
@@ -209,11 +219,17 @@ class PartitionLog:
             self._epochs_changed += self.epochs.assign(epoch, start)
         return Appended(first, last, NO_TIMESTAMP)
 
-    def _checked(
+    def _admitted(
         self, view: memoryview, origin: Origin, wall_ms: int
-    ) -> list[tuple[int, BatchHeader]]:
-        """Return the batches of an append by a leader, or raise ``Refused``."""
-        raise AssertionError((view, origin, wall_ms))
+    ) -> Iterator[tuple[int, BatchHeader]]:
+        """Yield the batches a leader appends; raise ``Refused`` for one it must not have."""
+        from_client = origin is Origin.CLIENT
+        try:
+            for position, header in batches(view):
+                admitted(view, position, header, self._rules, wall_ms, from_client)
+                yield position, header
+        except CorruptBatch as error:
+            raise refused(error) from error
 
     def _write(
         self,
@@ -243,13 +259,7 @@ class PartitionLog:
             if staging is None:
                 self.producers.end_offset = last_offset + 1
                 return
-            for ended, stable in self.producers.install(staging, last_offset + 1):
-                if not ended.commit:
-                    segment.aborted.append(
-                        AbortedTransaction(
-                            ended.producer_id, ended.first_offset, ended.last_offset, stable
-                        )
-                    )
+            enter_aborted(segment, self.producers.install(staging, last_offset + 1))
         except OSError as error:
             raise self.home.health.fail(error) from error
 
@@ -330,13 +340,6 @@ class PartitionLog:
         dropped = self.segments[first:last]
         del self.segments[first:last], self._bases[first:last]
         return dropped
-
-    def replace(self, first: int, last: int, by: Segment) -> list[Segment]:
-        """Put one segment in the place of some; return those."""
-        replaced = self.segments[first:last]
-        self.segments[first:last] = [by]
-        self._bases[first:last] = [by.base_offset]
-        return replaced
 
     def retire(self, segments: Sequence[Segment], wall_ms: int) -> None:
         """Remove the files of segments that are no longer in the log.
@@ -487,7 +490,7 @@ class PartitionLog:
         except OSError as error:
             raise self.home.health.fail(error) from error
         self.home.health.check()
-        if cuts == self._cuts:
+        if cuts == self._cuts and not self._cutting:
             self.recovery_point = max(self.recovery_point, target)
             self._unflushed_records = max(0, self._unflushed_records - records)
         return target
@@ -535,6 +538,7 @@ class PartitionLog:
         if offset < self.segments[0].base_offset:
             await self.restart_at(offset, wall_ms)
             return
+        assert not self._swapping, f"{self}: cut while it is being compacted"
         self._cutting = True
         try:
             if offset < self.end_offset:
@@ -557,6 +561,7 @@ class PartitionLog:
             raise self.home.health.fail(error) from error
         finally:
             self._cutting = False
+            self._cuts += 1
         self.high_watermark = min(self.high_watermark, self.end_offset)
 
     async def restart_at(self, offset: int, wall_ms: int) -> None:
@@ -566,11 +571,12 @@ class PartitionLog:
         the log's place.  From when the start offset is recorded, recovery finishes the work.
         """
         self._ready()
+        assert not self._swapping, f"{self}: cut while it is being compacted"
         self._cutting = True
         try:
             await self._vouch_only_below(offset)
-            await self.home.record_start(self.of, offset)
             self.start_offset = offset
+            await self.home.record_start(self.of, offset)
             while self.segments:
                 self.retire(self.drop(len(self.segments) - 1), wall_ms)
                 await self._sync_names()
@@ -580,21 +586,25 @@ class PartitionLog:
             self.epochs.clear()
             self._epochs_changed += 1
             await self._sync_epochs()
-            await self._reload_producers()
+            # All of them: one at this very offset tells of other records than the leader's.
+            self.snapshots.remove(self.snapshots.offsets())
+            await self._sync_names()
+            self.producers = ProducerTable(offset)
         except OSError as error:
             raise self.home.health.fail(error) from error
         finally:
             self._cutting = False
+            self._cuts += 1
         self.high_watermark = offset
 
     async def _vouch_only_below(self, offset: int) -> None:
-        self._cuts += 1
+        # Lowered here first, or a checkpoint written meanwhile would raise it again.
         if offset < self.recovery_point:
-            await self.home.lower_recovery_point(self.of, offset)
             self.recovery_point = offset
+            await self.home.lower_recovery_point(self.of, offset)
         if offset < self.start_offset:
-            await self.home.record_start(self.of, offset)
             self.start_offset = offset
+            await self.home.record_start(self.of, offset)
 
     async def _sync_names(self) -> None:
         names = self._names_changed
@@ -603,7 +613,9 @@ class PartitionLog:
 
     async def _reload_producers(self) -> None:
         offsets = self.snapshots.offsets()
-        self.snapshots.remove(at for at in offsets if not self.start_offset < at <= self.end_offset)
+        self.snapshots.remove(
+            at for at in offsets if not self.start_offset <= at <= self.end_offset
+        )
         self._names_changed += 1
         await self._sync_names()
         self.producers = self.snapshots.load(self.start_offset, self.end_offset)
@@ -626,3 +638,77 @@ class PartitionLog:
             await self.home.record_start(self.of, offset)
         except OSError as error:
             raise self.home.health.fail(error) from error
+
+    async def delete_oldest(self, count: int, wall_ms: int) -> None:
+        """Return when the oldest segments, all below the recorded start, are durably gone."""
+        assert not self._swapping, f"{self}: cut while it is being compacted"
+        assert count < len(self.segments), f"{self}: the active segment stays"
+        assert self._bases[count] <= self.start_offset, f"{self}: {count} segments hold records"
+        try:
+            gone = self.drop(0, count)
+            self.retire(gone, wall_ms)
+            self.snapshots.remove(
+                offset for offset in self.snapshots.offsets() if offset < self._bases[0]
+            )
+            await self._sync_names()
+        except OSError as error:
+            raise self.home.health.fail(error) from error
+
+    async def swap(self, old: Sequence[Segment], cleaned: Segment, wall_ms: int) -> bool:
+        """Return when a durable copy has taken the place of some segments.
+
+        False if they are no longer all in the log, and nothing was done.  A crash leaves the old
+        segments or the copy: it counts as soon as all of its files are called ``.swap``, and only
+        then does the first old file go.  While that is under way the log must not be cut.
+        """
+        cleaned.settle()
+        copies = cleaned.names()
+        finals = [path.removesuffix(CLEANED) for path in copies]
+        try:
+            await cleaned.sync()
+            await self.disk.sync_directory(self.directory)
+            cleaned.close()
+            first = self.floor(old[0].base_offset)
+            if self.segments[first : first + len(old)] != list(old):
+                for path in copies:
+                    self.disk.remove(path)
+                return False
+            self._swapping = True
+            for copy, final in zip(copies, finals, strict=True):
+                self.disk.rename(copy, final + SWAP)
+            await self.disk.sync_directory(self.directory)
+            for segment in old:
+                for path in segment.names():
+                    if path not in finals:
+                        self.disk.remove(path)
+                self._retired.append((wall_ms, segment))
+            for final in finals:
+                self.disk.rename(final + SWAP, final)
+            self._names_changed += 1
+            await self._sync_names()
+            self._swapping = False
+            swapped = Segment.open(
+                self.disk, self.directory, cleaned.base_offset, self.config.index_interval_bytes
+            )
+            swapped.next_offset = cleaned.next_offset
+            swapped.adopt_indexes()
+            first = self.floor(old[0].base_offset)
+            self.segments[first : first + len(old)] = [swapped]
+            self._bases[first : first + len(old)] = [swapped.base_offset]
+        except OSError as error:
+            raise self.home.health.fail(error) from error
+        return True
+
+
+def enter_aborted(segment: Segment, ended: Sequence[tuple[Finished, int]]) -> None:
+    """Note the transactions that were aborted by markers in a segment."""
+    for transaction, stable_offset in ended:
+        if not transaction.commit:
+            segment.aborted.append(
+                AbortedTransaction(
+                    transaction.producer_id,
+                    transaction.first_offset,
+                    transaction.last_offset,
+                    stable_offset,
+                )
+            )

@@ -27,7 +27,7 @@ remove again, and nothing it does moves the recovery point (KAFKA-10101).
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from barnabas.log.checkpoints import Checkpoint, decode_epochs
@@ -192,7 +192,7 @@ class Recovery:
         self.recovery_point = found.recovery_point
 
     async def run(self) -> None:
-        """Find out what the log is."""
+        """Find out what the log is, and make its files say so."""
         bases = [offset_of(name, LOG) for name in self._disk.names(self._directory)]
         interval = self._config.index_interval_bytes
         self.segments = [
@@ -204,18 +204,23 @@ class Recovery:
             segment.next_offset = following.base_offset
         if self.segments:
             self.start_offset = max(self.start_offset, self.segments[0].base_offset)
-        trusted = self._trusted()
         self._load_epochs()
-        self._believe(trusted)
-        await self._read(trusted)
-        await self._bound()
+        trusted = self._trusted()
+        for segment in self.segments[:trusted]:
+            self._believe(segment)
+        if trusted and trusted == len(self.segments) and not self._resume(self.segments[-1]):
+            trusted -= 1
+        if trusted < len(self.segments):
+            await self._doubt(trusted)
+        await self._bound(read=trusted < len(self.segments))
 
     def _trusted(self) -> int:
         """Return how many segments, from the oldest on, are durable as they are."""
         if self._found.clean:
             return len(self.segments)
+        # The last one is never complete: it may have been written to after the last flush.
         point = self._found.recovery_point
-        return sum(segment.base_offset < point >= segment.next_offset for segment in self.segments[:-1])
+        return sum(segment.next_offset <= point for segment in self.segments[:-1])
 
     def _load_epochs(self) -> None:
         path = f"{self._directory}/{EPOCH_CHECKPOINT}"
@@ -226,45 +231,45 @@ class Recovery:
             # Every batch names its epoch, so the log can tell; it only takes longer.
             self.epochs = EpochCache()
             for segment in self.segments:
-                for _, header in whole_headers(segment):
+                for header in whole_headers(segment):
                     if header.leader_epoch > self.epochs.latest:
                         self.epochs.assign(header.leader_epoch, header.base_offset)
 
-    def _believe(self, trusted: int) -> None:
-        """Take durable segments as they are; only their indexes may have to be built anew."""
-        for segment in self.segments[:trusted]:
-            try:
-                segment.adopt_indexes()
-            except CorruptLog:
-                segment.reindex()
-            try:
-                list(segment.aborted.entries())
-            except CorruptLog:
-                self._rebuild_aborted(segment)
-        if trusted == len(self.segments) and trusted:
-            last = self.segments[-1]
-            last.revive()
-            last.next_offset = last.base_offset
+    def _believe(self, segment: Segment) -> None:
+        """Take a durable segment as it is; only what is derived may have to be made anew."""
+        try:
+            segment.adopt_indexes()
+        except CorruptLog:
+            segment.reindex()
+        try:
+            list(segment.aborted.entries())
+        except CorruptLog:
+            table = self._snapshots.load(self.start_offset, segment.base_offset)
+            replay(table, self.segments, segment.base_offset)
+            segment.aborted.reset()
+            for position, header in segment.headers():
+                enter_aborted(segment, stage_batch(table, segment, position, header))
+
+    def _resume(self, last: Segment) -> bool:
+        """Make the last segment ready for appends; tell whether it is what a clean stop leaves."""
+        last.revive()
+        last.next_offset = last.base_offset
+        try:
             for _, header in last.headers(last.offsets.position_before(last.size_bytes)):
                 last.next_offset = header.next_offset
             for _, header in last.headers():
                 last.first_timestamp = header.max_timestamp
                 break
+        except CorruptLog:
+            return False
+        return True
 
-    def _rebuild_aborted(self, segment: Segment) -> None:
-        table = self._snapshots.load(self.start_offset, segment.base_offset)
-        replay(table, self.segments, segment.base_offset)
-        segment.aborted.reset()
-        for position, header in segment.headers():
-            enter_aborted(segment, stage_batch(table, segment, position, header))
-
-    async def _read(self, trusted: int) -> None:
+    async def _doubt(self, trusted: int) -> None:
         """Read what was not promised to be durable, and cut the log where it cannot be believed."""
         doubtful = self.segments[trusted:]
-        if not doubtful:
-            return
         first = doubtful[0].base_offset
-        await self._forget_snapshots(first)
+        # Nobody has made later snapshots durable, nor what they tell of.
+        self._snapshots.remove(offset for offset in self._snapshots.offsets() if offset > first)
         self.epochs.truncate_end(first)
         self.producers = self._snapshots.load(self.start_offset, first)
         replay(self.producers, self.segments[:trusted], first)
@@ -274,9 +279,8 @@ class Recovery:
             if segment.base_offset != expected:
                 await self._remove(trusted + number)
                 return
-            found = segment.size_bytes
-            await self._read_segment(segment, len(doubtful) - number)
-            if segment.size_bytes < found:
+            await self._read(segment, len(doubtful) - number)
+            if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
                 await segment.file.sync()
                 await self._remove(trusted + number + 1)
@@ -284,32 +288,108 @@ class Recovery:
                 segment.settle()
             expected = segment.next_offset
 
-    async def _read_segment(self, segment: Segment, segments_left: int) -> None:
-        """Read a segment up to the first batch that cannot be; that is its size from then on."""
+    async def _read(self, segment: Segment, segments_left: int) -> None:
+        """Read a segment up to the first batch that cannot be, which ends it from then on."""
         segment.begin_indexes()
         segment.aborted.reset()
         segment.next_offset = segment.base_offset
-        size, position = segment.size_bytes, 0
-        while position < size:
-            count = segment.file.read_into(position, memoryview(self._buffer)[: size - position])
-            view = memoryview(self._buffer)[:count]
-            read, needed = self._take(segment, view, position)
-            position += read
-            self._bytes_read += read
+        size, position, wanted = segment.size_bytes, 0, HEADER_BYTES
+        while wanted and position + wanted <= size:
+            if wanted > len(self._buffer):
+                self._buffer = bytearray(wanted)
+            window = memoryview(self._buffer)[: size - position]
+            count = segment.file.read_into(position, window)
+            taken, wanted = self._take(segment, window[:count], position)
+            position += taken
+            self._bytes_read += taken
             await self._report(
                 Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
             )
-            if needed > len(self._buffer) and position + needed <= size:
-                self._buffer = bytearray(needed)
-            elif needed != 0 or read == 0:
-                break
         segment.size_bytes = position
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
-        """Take the batches of a chunk into indexes, epochs and producers.
+        """Take the batches of a window into indexes, epochs and producers.
 
-        Returns how many bytes were taken, and how large the batch is that comes next: 0 if the
-        chunk ends within its header or between batches, its size if the chunk is too small for
-        it, and -1 if it cannot be believed.
+        Returns how many bytes were taken, and how many the next batch needs in the window; 0 if
+        there is none that can be believed.
         """
-        raise AssertionError((segment, view, start))
+        at, count = 0, len(view)
+        latest = self.epochs.latest
+        while count - at >= HEADER_BYTES:
+            try:
+                header = header_at(view, at)
+                if at + header.size_bytes > count:
+                    return at, header.size_bytes
+                verify(view, at, header)
+                epoch = header.leader_epoch
+                if not continues(segment, header) or NO_EPOCH < epoch < latest:
+                    return at, 0
+                if header.producer_id >= 0:
+                    enter_aborted(segment, stage_batch(self.producers, segment, start + at, header))
+            except CorruptBatch:
+                return at, 0
+            if epoch > latest:
+                self.epochs.assign(epoch, header.base_offset)
+                latest = epoch
+            segment.index_batch(start + at, header)
+            segment.next_offset = header.next_offset
+            at += header.size_bytes
+        return at, HEADER_BYTES
+
+    async def _remove(self, first: int) -> None:
+        """Remove segments from the end, each durably before the next: no gap is ever left."""
+        while len(self.segments) > first:
+            segment = self.segments.pop()
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
+            await self._disk.sync_directory(self._directory)
+
+    async def _bound(self, read: bool) -> None:
+        """Bring start, end and recovery point together."""
+        if self.segments and self.segments[-1].next_offset < self.start_offset:
+            # The log was to begin anew, and stopped before the old segments were gone.
+            await self._remove(0)
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
+            # Deleted, but for the names: recording the start came first.
+            segment = self.segments.pop(0)
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
+        if not self.segments:
+            interval = self._config.index_interval_bytes
+            segment = Segment.create(self._disk, self._directory, self.start_offset, interval)
+            self.segments.append(segment)
+            self.epochs.clear()
+            self._snapshots.remove(self._snapshots.offsets())
+            self.producers, read = ProducerTable(self.start_offset), True
+        end = self.segments[-1].next_offset
+        self.epochs.truncate_end(end)
+        self.epochs.truncate_start(self.start_offset)
+        kept = {segment.base_offset for segment in self.segments} | {end}
+        self._snapshots.remove(at for at in self._snapshots.offsets() if at not in kept)
+        if not read:
+            self.producers = self._snapshots.load(self.start_offset, end)
+            replay(self.producers, self.segments, end)
+        self.producers.end_offset = end
+        # Nothing that was read here has become durable by being read (KAFKA-10101).
+        self.recovery_point = end if self._found.clean else min(self.recovery_point, end)
+        await self._disk.sync_directory(self._directory)
+
+
+def continues(segment: Segment, header: BatchHeader) -> bool:
+    """Tell whether a batch can follow what a segment holds."""
+    return (
+        header.base_offset >= segment.next_offset
+        and header.last_offset_delta >= 0
+        and segment.holds_offset(header.last_offset)
+    )
+
+
+def whole_headers(segment: Segment) -> Iterator[BatchHeader]:
+    """Yield the headers of a segment that may end in the middle of a batch."""
+    try:
+        for _, header in segment.headers():
+            yield header
+    except CorruptLog:
+        return

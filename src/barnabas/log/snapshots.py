@@ -21,8 +21,9 @@ from barnabas.log.producers import Finished, Marker, Origin, ProducerTable, read
 from barnabas.log.segment import Segment
 from barnabas.model.errors import CorruptLog
 from barnabas.records.batch import BatchHeader
-from barnabas.records.control import EndTransaction, end_transaction
-from barnabas.runtime.disk import Disk, File
+from barnabas.records.control import end_marker
+from barnabas.records.record import records
+from barnabas.runtime.disk import Buffer, Disk, File
 
 
 class Snapshots:
@@ -75,7 +76,7 @@ class Snapshots:
     def load(self, log_start: int, end_offset: int) -> ProducerTable:
         """Return the newest table in a range; snapshots that are not whole are removed."""
         for offset in reversed(self.offsets()):
-            if log_start < offset <= end_offset:
+            if log_start <= offset <= end_offset:
                 path = self.path(offset)
                 file = self._disk.open(path, "read")
                 content = file.read(0, file.size())
@@ -88,14 +89,16 @@ class Snapshots:
         return ProducerTable(log_start)
 
 
-def marker_in(batch: bytes | memoryview, position: int, header: BatchHeader) -> Marker | None:
-    """Return the decision in a control batch; None if it holds none (any more)."""
-    decision = end_transaction(batch, position, header)
-    match decision:
-        case None:
-            return None
-        case EndTransaction(commit, coordinator_epoch, timestamp):
-            return Marker(commit, coordinator_epoch, timestamp)
+def marker_in(data: Buffer, position: int, header: BatchHeader) -> Marker | None:
+    """Return the decision in a control batch.
+
+    None if it holds another kind of control record, or none since compaction removed it.
+    """
+    for record in records(data, position, header):
+        end = end_marker(record)
+        if end is not None:
+            return Marker(end.committed, end.coordinator_epoch, record.timestamp)
+    return None
 
 
 def stage_batch(
