@@ -89,6 +89,7 @@ class PartitionLog:
         config: LogConfig,
         segments: Sequence[Segment],
         epochs: EpochCache,
+        epochs_are_durable: bool,
         producers: ProducerTable,
         start_offset: int,
         recovery_point: int,
@@ -114,6 +115,8 @@ class PartitionLog:
         # Versions of what a flush has to make durable besides the segments: what was changed, and
         # up to which change it is known to be durable.
         self._epochs_changed = self._epochs_synced = 0
+        if not epochs_are_durable:
+            self._epochs_changed += 1
         self._names_changed = self._names_synced = 0
         # A flush that was under way when the log was cut must not move the recovery point.
         self._cuts = 0
@@ -684,9 +687,7 @@ class PartitionLog:
                 self._retired.append((wall_ms, segment))
             for final in finals:
                 self.disk.rename(final + SWAP, final)
-            self._names_changed += 1
-            await self._sync_names()
-            self._swapping = False
+            # In memory at once: an old segment that opened its index now would find the copy's.
             swapped = Segment.open(
                 self.disk, self.directory, cleaned.base_offset, self.config.index_interval_bytes
             )
@@ -695,6 +696,9 @@ class PartitionLog:
             first = self.floor(old[0].base_offset)
             self.segments[first : first + len(old)] = [swapped]
             self._bases[first : first + len(old)] = [swapped.base_offset]
+            self._names_changed += 1
+            await self._sync_names()
+            self._swapping = False
         except OSError as error:
             raise self.home.health.fail(error) from error
         return True

@@ -109,6 +109,7 @@ async def open_log(
         config,
         recovery.segments,
         recovery.epochs,
+        recovery.epochs.entries() == recovery.durable_epochs,
         recovery.producers,
         recovery.start_offset,
         recovery.recovery_point,
@@ -187,6 +188,7 @@ class Recovery:
         self._bytes_read = self._bytes_total = 0
         self.segments: list[Segment] = []
         self.epochs = EpochCache()
+        self.durable_epochs: list[tuple[int, int]] = []
         self.producers = ProducerTable(0)
         self.start_offset = found.start_offset
         self.recovery_point = found.recovery_point
@@ -226,7 +228,8 @@ class Recovery:
         path = f"{self._directory}/{EPOCH_CHECKPOINT}"
         content = Checkpoint(self._disk, self._directory, EPOCH_CHECKPOINT).read()
         try:
-            self.epochs = EpochCache(decode_epochs(content, path))
+            self.durable_epochs = decode_epochs(content, path)
+            self.epochs = EpochCache(self.durable_epochs)
         except CorruptLog:
             # Every batch names its epoch, so the log can tell; it only takes longer.
             self.epochs = EpochCache()
