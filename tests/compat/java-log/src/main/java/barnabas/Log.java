@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import org.apache.kafka.common.message.FetchResponseData;
 import org.apache.kafka.common.record.internal.MemoryRecords;
 import org.apache.kafka.common.record.internal.Record;
 import org.apache.kafka.common.record.internal.RecordBatch;
@@ -12,13 +13,15 @@ import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.common.utils.Utils;
 import org.apache.kafka.server.common.OffsetAndEpoch;
+import org.apache.kafka.server.common.RequestLocal;
+import org.apache.kafka.server.common.TransactionVersion;
 import org.apache.kafka.server.storage.log.FetchIsolation;
 import org.apache.kafka.server.util.Scheduler;
-import org.apache.kafka.storage.internals.log.AbortedTxn;
 import org.apache.kafka.storage.internals.log.AppendOrigin;
 import org.apache.kafka.storage.internals.log.BatchMetadata;
 import org.apache.kafka.storage.internals.log.Cleaner;
 import org.apache.kafka.storage.internals.log.EpochEntry;
+import org.apache.kafka.storage.internals.log.FetchDataInfo;
 import org.apache.kafka.storage.internals.log.LogAppendInfo;
 import org.apache.kafka.storage.internals.log.LogConfig;
 import org.apache.kafka.storage.internals.log.LogDirFailureChannel;
@@ -29,6 +32,7 @@ import org.apache.kafka.storage.internals.log.ProducerStateEntry;
 import org.apache.kafka.storage.internals.log.ProducerStateManagerConfig;
 import org.apache.kafka.storage.internals.log.SkimpyOffsetMap;
 import org.apache.kafka.storage.internals.log.UnifiedLog;
+import org.apache.kafka.storage.internals.log.VerificationGuard;
 import org.apache.kafka.storage.internals.utils.Throttler;
 import org.apache.kafka.storage.log.metrics.BrokerTopicStats;
 import org.apache.kafka.tools.DumpLogSegments;
@@ -43,6 +47,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
@@ -60,7 +65,8 @@ import java.util.function.Supplier;
  * epoch leaderEpoch offset | highWatermark offset | start offset
  * roll | flush | truncate offset | retain | clean firstDirty uncleanable
  * state                                                   everything there is to know, records too
- * read offset | timestamp timestamp | aborted offset end
+ * read offset | timestamp timestamp | endOfEpoch leaderEpoch
+ * fetch offset bytes                                      as a consumer of committed data does
  * close | abandon                                         abandon leaves the files as a crash does
  * dump words                                              DumpLogSegments; what it printed
  * traffic …                                               see Traffic
@@ -98,7 +104,8 @@ public final class Log {
         switch (order.get("order").asText()) {
             case "open" -> open(order);
             case "append" -> told(answer, log.appendAsLeader(records(order), order.get("leaderEpoch").asInt(),
-                AppendOrigin.valueOf(order.path("origin").asText("CLIENT"))));
+                AppendOrigin.valueOf(order.path("origin").asText("CLIENT")), RequestLocal.noCaching(),
+                VerificationGuard.SENTINEL, TransactionVersion.TV_1.featureLevel()));
             case "follow" -> told(answer, log.appendAsFollower(records(order), order.get("leaderEpoch").asInt()));
             case "epoch" -> log.assignEpochStartOffset(order.get("leaderEpoch").asInt(), offset);
             case "highWatermark" -> answer.put("offset", log.updateHighWatermark(offset));
@@ -111,7 +118,7 @@ public final class Log {
             case "state" -> state(answer);
             case "read" -> read(answer, offset);
             case "timestamp" -> timestamp(answer, order.get("timestamp").asLong());
-            case "aborted" -> aborted(answer.putArray("aborted"), offset, order.get("end").asLong());
+            case "fetch" -> fetch(answer, offset, order.get("bytes").asInt());
             case "endOfEpoch" -> endOfEpoch(answer, order.get("leaderEpoch").asInt());
             case "close" -> {
                 answer.put("recoveryPoint", log.logEndOffset());
@@ -206,9 +213,12 @@ public final class Log {
             .ifPresent(found -> answer.put("timestamp", found.timestamp).put("offset", found.offset));
     }
 
-    private void aborted(ArrayNode answer, long start, long end) {
-        for (AbortedTxn one : log.collectAbortedTransactions(start, end)) {
-            answer.addArray().add(one.producerId()).add(one.firstOffset());
+    private void fetch(ObjectNode answer, long offset, int bytes) throws Exception {
+        FetchDataInfo found = log.read(offset, bytes, FetchIsolation.TXN_COMMITTED, true);
+        answer.put("size", found.records.sizeInBytes());
+        ArrayNode aborted = answer.putArray("aborted");
+        for (FetchResponseData.AbortedTransaction one : found.abortedTransactions.orElse(List.of())) {
+            aborted.addArray().add(one.producerId()).add(one.firstOffset());
         }
     }
 
