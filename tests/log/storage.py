@@ -4,7 +4,7 @@ Nothing here waits, so a coroutine runs to its end in one go; a crash is an oper
 process does not live to see.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Final, TypeVar
 
 from barnabas.log.config import LogConfig
@@ -47,6 +47,7 @@ class Machine:
     def __init__(self, draw: Draw | None = None) -> None:
         self.disk: Final = SimDisk(draw or Calm())
         self.operations = 0
+        self._held = False
         self.crash_at: int | None = None
         self.process = self.start()
         self.process.make_directory(PATH)
@@ -82,8 +83,24 @@ class Machine:
         if self.crash_at is not None and self.operations >= self.crash_at:
             raise Crashed
 
+    def hold(self) -> None:
+        """From now on let whoever syncs wait until it is run again."""
+        self._held = True
+
+    def let_go(self) -> None:
+        """Let nobody wait any more."""
+        self._held = False
+
     async def _sleep(self, duration_ns: int) -> None:
-        return None
+        if self._held:
+            await Turn()
+
+
+class Turn:
+    """Waits until the coroutine is run again."""
+
+    def __await__(self) -> Iterator[None]:
+        yield
 
 
 def batch(
@@ -137,6 +154,3 @@ def content(log: PartitionLog) -> list[tuple[BatchHeader, bytes]]:
 def offsets(log: PartitionLog) -> list[tuple[int, int]]:
     """Return the first and last offset of every batch of a log."""
     return [(header.base_offset, header.last_offset) for header, _ in content(log)]
-
-
-Step = Callable[[PartitionLog], Awaitable[object] | object]

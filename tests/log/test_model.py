@@ -176,8 +176,10 @@ class LogMachine(RuleBasedStateMachine):
                 case "flush":
                     self.flush()
                 case "truncate":
-                    self.durable_end = min(self.durable_end, offset)
                     after = self._before(offset)
+                    # A batch that the cut goes through goes as a whole.
+                    cut = [header_at(d).base_offset for d in before[len(after) :]]
+                    self.durable_end = min(self.durable_end, offset, *cut[:1])
                     self.truncate(seed % 9)
                 case "delete":
                     self.delete_old()
@@ -209,7 +211,7 @@ class LogMachine(RuleBasedStateMachine):
         self.durable_end = min(self.durable_end, offset)
         self._do(lambda: self.log.truncate(offset, self.wall_ms))
         self.stored = self._before(offset)
-        self.durable_end = self.log.end_offset
+        self.durable_end = min(self.durable_end, self.log.end_offset)
         assert self._held() == self._expected(self.stored)
         self._learn()
         # Whoever cuts its log does so for the leader of a new epoch.

@@ -281,15 +281,15 @@ class Recovery:
         for number, segment in enumerate(doubtful):
             if segment.base_offset != expected:
                 await self._remove(trusted + number)
-                return
+                break
             await self._read(segment, len(doubtful) - number)
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
                 await segment.file.sync()
                 await self._remove(trusted + number + 1)
-            if segment is not self.segments[-1]:
-                segment.settle()
             expected = segment.next_offset
+        for segment in self.segments[trusted:-1]:
+            segment.settle()
 
     async def _read(self, segment: Segment, segments_left: int) -> None:
         """Read a segment up to the first batch that cannot be, which ends it from then on."""
