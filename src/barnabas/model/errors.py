@@ -204,11 +204,7 @@ class UnsupportedVersionError(LocalProtocolError):
     """We meant to say what the version agreed upon cannot carry."""
 
 
-<<<<<<< HEAD
 class CorruptLog(Exception):  # noqa: N818 -- the state of a log, as Refused is that of a request
-=======
-class CorruptLog(Exception):  # noqa: N818 - the state of a log, as Refused is that of a request
->>>>>>> logtools
     """A log holds bytes that we did not write there: where, and what was expected."""
 
     def __init__(self, why: str) -> None:
