@@ -54,7 +54,6 @@ UNPACK_MANY: Final = {
     code: Repeated(code, "unpack_from") for code in ("?", "b", "h", "H", "i", "I", "q", "d", "16s")
 }
 
-
 FEW: Final = 16
 """Arrays of scalars below this length have their unpacker in a tuple: replicas, mostly."""
 
@@ -342,7 +341,7 @@ class DecoderSource(Source):
             self.line(f"{variable} += (second << 7) - 128")
             self.line("pos += 1")
         with self.block("else:"):
-            self.line(f"third = buf[{self.at()} + 1]")
+            self.line(f"third = buf[{self.at(1)}]")
             with self.block("if third < 128:"):
                 self.line(f"{variable} += (third << 14) + (second << 7) - 16512")
                 self.line("pos += 2")
@@ -490,9 +489,10 @@ class DecoderSource(Source):
             case ArrayOf():
                 raise AssertionError("Kafka has no arrays of arrays")
 
-    def at(self) -> str:
-        """Return where the next byte is."""
-        return f"pos + {self.ahead}" if self.ahead else "pos"
+    def at(self, further: int = 0) -> str:
+        """Return where the next byte is, or one further on."""
+        ahead = self.ahead + further
+        return f"pos + {ahead}" if ahead else "pos"
 
     def settle(self) -> None:
         """Write what ``pos`` does not say yet, where code from two ways meets."""
