@@ -1,0 +1,398 @@
+"""Opening a log after whatever happened to it.
+
+    names        what compaction had begun is finished or undone, leftovers go
+    segments     below the recovery point believed, above it read batch by batch
+    the end      the first batch that cannot be: it and all behind it are cut off, durably
+    derived      indexes, aborted transactions, epochs and producers follow from what was read
+
+After a clean stop everything is below the recovery point and nothing is read but the tail of the
+last segment.  Otherwise what lies above was never promised to be durable, and any block of it may
+be missing, old, or zeros.  A batch is believed if its checksum is right *and* it continues the log:
+offsets rise, leader epochs do not fall, its offsets fit its segment.  The checksum alone is not
+enough, because space may hold a whole batch of an earlier turn:
+
+1. batches A, B, C of epoch 3 are written; the power fails and takes B;
+2. recovery cuts behind A; the new leader, epoch 4, writes D, as long as B was;
+3. the power fails again: D survived, the cut did not. C's bytes are there, where D ends.
+
+(The cut is synced before anything is written behind it, so this takes a disk that lies as well.)
+
+Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
+segment whose name was lost, and what lies behind it goes.  Offsets that compaction has removed are
+gaps within a segment, or below the recovery point, and are none of this module's business.
+
+Running it again after a crash in the middle gives the same log: it only removes what it would
+remove again, and nothing it does moves the recovery point (KAFKA-10101).
+
+Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Final
+
+from barnabas.log.checkpoints import Checkpoint, decode_epochs
+from barnabas.log.config import LogConfig
+from barnabas.log.epochs import NO_EPOCH, EpochCache
+from barnabas.log.names import (
+    CLEANED,
+    DELETED,
+    EPOCH_CHECKPOINT,
+    LOG,
+    PARTITION_METADATA,
+    SEGMENT_FILES,
+    SWAP,
+    TEMPORARY,
+    TopicPartition,
+    offset_of,
+    segment_file,
+    segment_part,
+)
+from barnabas.log.partition_log import Home, PartitionLog, enter_aborted
+from barnabas.log.producers import ProducerTable
+from barnabas.log.segment import Segment
+from barnabas.log.snapshots import Snapshots, replay, stage_batch
+from barnabas.model.errors import CorruptLog
+from barnabas.model.value import value
+from barnabas.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, header_at, verify
+from barnabas.runtime.disk import Disk
+
+# Read at once; larger batches are read whole.
+CHUNK_BYTES: Final = 1 << 20
+
+
+@value
+class Progress:
+    """How far the recovery of one log has come."""
+
+    of: TopicPartition
+    segments_left: int
+    bytes_read: int
+    bytes_total: int
+
+
+Report = Callable[[Progress], Awaitable[None]]
+"""Told after every chunk; may let others run meanwhile."""
+
+
+@value
+class Found:
+    """What the checkpoints of the log directory say about a log, and how the last stop went."""
+
+    clean: bool
+    recovery_point: int
+    start_offset: int
+
+
+async def silence(progress: Progress) -> None:
+    """Tell nobody."""
+
+
+async def open_log(
+    disk: Disk,
+    home: Home,
+    of: TopicPartition,
+    directory: str,
+    config: LogConfig,
+    found: Found,
+    wall_ms: int,
+    report: Report = silence,
+) -> PartitionLog:
+    """Open the log in a directory, which may be empty; raises ``OSError`` where the disk does."""
+    await settle_names(disk, directory, config)
+    recovery = Recovery(disk, of, directory, config, found, report)
+    await recovery.run()
+    return PartitionLog(
+        disk,
+        home,
+        of,
+        directory,
+        config,
+        recovery.segments,
+        recovery.epochs,
+        recovery.epochs.entries() == recovery.durable_epochs,
+        recovery.producers,
+        recovery.start_offset,
+        recovery.recovery_point,
+        wall_ms,
+    )
+
+
+async def settle_names(disk: Disk, directory: str, config: LogConfig) -> None:
+    """Finish or undo what was under way with the files of a log when it stopped.
+
+    Compaction writes ``.cleaned`` files, renames all of them to ``.swap`` once they are durable,
+    and only then removes what they replace.  So a ``.cleaned`` file says that nothing was replaced
+    yet, also by the ``.swap`` files beside it, and swap files alone say that their contents count.
+    """
+    parts = [(name, part) for name in disk.names(directory) if (part := segment_part(name))]
+    began = min((base for _, (base, kind) in parts if kind.endswith(CLEANED)), default=None)
+    swaps = []
+    for name, (base, kind) in parts:
+        undone = kind.endswith(SWAP) and began is not None and base >= began
+        if undone or kind.endswith((CLEANED, DELETED)):
+            disk.remove(f"{directory}/{name}")
+        elif kind.endswith(SWAP):
+            swaps.append((name, base, kind))
+    for name in disk.names(directory):
+        if name.endswith(TEMPORARY) and name.startswith((EPOCH_CHECKPOINT, PARTITION_METADATA)):
+            disk.remove(f"{directory}/{name}")
+    covered = [swap_range(disk, directory, base) for _, base, kind in swaps if kind == LOG + SWAP]
+    for name, (base, kind) in parts:
+        if kind in SEGMENT_FILES and any(low <= base < high for low, high in covered):
+            disk.remove(f"{directory}/{name}")
+    # Durable before the renames: were a new index to appear beside an old log, it would lie.
+    await disk.sync_directory(directory)
+    for name, _, _ in swaps:
+        disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP)}")
+    logs = {offset_of(name, LOG) for name in disk.names(directory)}
+    for name, (base, kind) in parts:
+        if kind in SEGMENT_FILES and kind != LOG and base not in logs:
+            path = f"{directory}/{name}"
+            if disk.exists(path):
+                disk.remove(path)
+    await disk.sync_directory(directory)
+
+
+def swap_range(disk: Disk, directory: str, base: int) -> tuple[int, int]:
+    """Return the offsets that a finished but unpublished segment covers."""
+    file = disk.open(f"{directory}/{segment_file(base, LOG)}{SWAP}", "read")
+    segment = Segment(disk, directory, base, file, 0, SWAP)
+    segment.size_bytes = file.size()
+    end = base + 1
+    for _, header in segment.headers():
+        end = header.next_offset
+    segment.close()
+    return base, end
+
+
+class Recovery:
+    """One log being opened."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        of: TopicPartition,
+        directory: str,
+        config: LogConfig,
+        found: Found,
+        report: Report,
+    ) -> None:
+        self._disk: Final = disk
+        self._of: Final = of
+        self._directory: Final = directory
+        self._config: Final = config
+        self._found: Final = found
+        self._report: Final = report
+        self._snapshots: Final = Snapshots(disk, directory)
+        self._buffer = bytearray(CHUNK_BYTES)
+        self._bytes_read = self._bytes_total = 0
+        self.segments: list[Segment] = []
+        self.epochs = EpochCache()
+        self.durable_epochs: list[tuple[int, int]] = []
+        self.producers = ProducerTable(0)
+        self.start_offset = found.start_offset
+        self.recovery_point = found.recovery_point
+
+    async def run(self) -> None:
+        """Find out what the log is, and make its files say so."""
+        bases = [offset_of(name, LOG) for name in self._disk.names(self._directory)]
+        interval = self._config.index_interval_bytes
+        self.segments = [
+            Segment.open(self._disk, self._directory, base, interval)
+            for base in bases
+            if base is not None
+        ]
+        for segment, following in zip(self.segments, self.segments[1:], strict=False):
+            segment.next_offset = following.base_offset
+        if self.segments:
+            self.start_offset = max(self.start_offset, self.segments[0].base_offset)
+        self._load_epochs()
+        trusted = self._trusted()
+        for segment in self.segments[:trusted]:
+            self._believe(segment)
+        if trusted and trusted == len(self.segments) and not self._resume(self.segments[-1]):
+            trusted -= 1
+        if trusted < len(self.segments):
+            await self._doubt(trusted)
+        await self._bound(read=trusted < len(self.segments))
+
+    def _trusted(self) -> int:
+        """Return how many segments, from the oldest on, are durable as they are."""
+        if self._found.clean:
+            return len(self.segments)
+        # The last one is never complete: it may have been written to after the last flush.
+        point = self._found.recovery_point
+        return sum(segment.next_offset <= point for segment in self.segments[:-1])
+
+    def _load_epochs(self) -> None:
+        path = f"{self._directory}/{EPOCH_CHECKPOINT}"
+        content = Checkpoint(self._disk, self._directory, EPOCH_CHECKPOINT).read()
+        try:
+            self.durable_epochs = decode_epochs(content, path)
+            self.epochs = EpochCache(self.durable_epochs)
+        except CorruptLog:
+            # Every batch names its epoch, so the log can tell; it only takes longer.
+            self.epochs = EpochCache()
+            for segment in self.segments:
+                for header in whole_headers(segment):
+                    if header.leader_epoch > self.epochs.latest:
+                        self.epochs.assign(header.leader_epoch, header.base_offset)
+
+    def _believe(self, segment: Segment) -> None:
+        """Take a durable segment as it is; only what is derived may have to be made anew."""
+        try:
+            segment.adopt_indexes()
+        except CorruptLog:
+            segment.reindex()
+        try:
+            list(segment.aborted.entries())
+        except CorruptLog:
+            table = self._snapshots.load(self.start_offset, segment.base_offset)
+            replay(table, self.segments, segment.base_offset)
+            segment.aborted.reset()
+            for position, header in segment.headers():
+                enter_aborted(segment, stage_batch(table, segment, position, header))
+
+    def _resume(self, last: Segment) -> bool:
+        """Make the last segment ready for appends; tell whether it is what a clean stop leaves."""
+        last.revive()
+        last.next_offset = last.base_offset
+        try:
+            for _, header in last.headers(last.offsets.position_before(last.size_bytes)):
+                last.next_offset = header.next_offset
+            for _, header in last.headers():
+                last.first_timestamp = header.max_timestamp
+                break
+        except CorruptLog:
+            return False
+        return True
+
+    async def _doubt(self, trusted: int) -> None:
+        """Read what was not promised to be durable, and cut the log where it cannot be believed."""
+        doubtful = self.segments[trusted:]
+        first = doubtful[0].base_offset
+        # Nobody has made later snapshots durable, nor what they tell of.
+        self._snapshots.remove(offset for offset in self._snapshots.offsets() if offset > first)
+        self.epochs.truncate_end(first)
+        self.producers = self._snapshots.load(self.start_offset, first)
+        replay(self.producers, self.segments[:trusted], first)
+        self._bytes_total = sum(segment.size_bytes for segment in doubtful)
+        expected = first
+        for number, segment in enumerate(doubtful):
+            if segment.base_offset != expected:
+                await self._remove(trusted + number)
+                break
+            await self._read(segment, len(doubtful) - number)
+            if segment.file.size() > segment.size_bytes:
+                segment.file.truncate(segment.size_bytes)
+                await segment.file.sync()
+                await self._remove(trusted + number + 1)
+            expected = segment.next_offset
+        for segment in self.segments[trusted:-1]:
+            segment.settle()
+
+    async def _read(self, segment: Segment, segments_left: int) -> None:
+        """Read a segment up to the first batch that cannot be, which ends it from then on."""
+        segment.begin_indexes()
+        segment.aborted.reset()
+        segment.next_offset = segment.base_offset
+        size, position, wanted = segment.size_bytes, 0, HEADER_BYTES
+        while wanted and position + wanted <= size:
+            if wanted > len(self._buffer):
+                self._buffer = bytearray(wanted)
+            window = memoryview(self._buffer)[: size - position]
+            count = segment.file.read_into(position, window)
+            taken, wanted = self._take(segment, window[:count], position)
+            position += taken
+            self._bytes_read += taken
+            await self._report(
+                Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
+            )
+        segment.size_bytes = position
+
+    def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
+        """Take the batches of a window into indexes, epochs and producers.
+
+        Returns how many bytes were taken, and how many the next batch needs in the window; 0 if
+        there is none that can be believed.
+        """
+        at, count = 0, len(view)
+        latest = self.epochs.latest
+        while count - at >= HEADER_BYTES:
+            try:
+                header = header_at(view, at)
+                if at + header.size_bytes > count:
+                    return at, header.size_bytes
+                verify(view, at, header)
+                epoch = header.leader_epoch
+                if not continues(segment, header) or NO_EPOCH < epoch < latest:
+                    return at, 0
+                if header.producer_id >= 0:
+                    enter_aborted(segment, stage_batch(self.producers, segment, start + at, header))
+            except CorruptBatch:
+                return at, 0
+            if epoch > latest:
+                self.epochs.assign(epoch, header.base_offset)
+                latest = epoch
+            segment.index_batch(start + at, header)
+            segment.next_offset = header.next_offset
+            at += header.size_bytes
+        return at, HEADER_BYTES
+
+    async def _remove(self, first: int) -> None:
+        """Remove segments from the end, each durably before the next: no gap is ever left."""
+        while len(self.segments) > first:
+            segment = self.segments.pop()
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
+            await self._disk.sync_directory(self._directory)
+
+    async def _bound(self, read: bool) -> None:
+        """Bring start, end and recovery point together."""
+        if self.segments and self.segments[-1].next_offset < self.start_offset:
+            # The log was to begin anew, and stopped before the old segments were gone.
+            await self._remove(0)
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
+            # Deleted, but for the names: recording the start came first.
+            segment = self.segments.pop(0)
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
+        if not self.segments:
+            interval = self._config.index_interval_bytes
+            segment = Segment.create(self._disk, self._directory, self.start_offset, interval)
+            self.segments.append(segment)
+            self.epochs.clear()
+            self._snapshots.remove(self._snapshots.offsets())
+            self.producers, read = ProducerTable(self.start_offset), True
+        end = self.segments[-1].next_offset
+        self.epochs.truncate_end(end)
+        self.epochs.truncate_start(self.start_offset)
+        kept = {segment.base_offset for segment in self.segments} | {end}
+        self._snapshots.remove(at for at in self._snapshots.offsets() if at not in kept)
+        if not read:
+            self.producers = self._snapshots.load(self.start_offset, end)
+            replay(self.producers, self.segments, end)
+        self.producers.end_offset = end
+        # Nothing that was read here has become durable by being read (KAFKA-10101).
+        self.recovery_point = end if self._found.clean else min(self.recovery_point, end)
+        await self._disk.sync_directory(self._directory)
+
+
+def continues(segment: Segment, header: BatchHeader) -> bool:
+    """Tell whether a batch can follow what a segment holds."""
+    return (
+        header.base_offset >= segment.next_offset
+        and header.last_offset_delta >= 0
+        and segment.holds_offset(header.last_offset)
+    )
+
+
+def whole_headers(segment: Segment) -> Iterator[BatchHeader]:
+    """Yield the headers of a segment that may end in the middle of a batch."""
+    try:
+        for _, header in segment.headers():
+            yield header
+    except CorruptLog:
+        return

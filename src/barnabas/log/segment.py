@@ -1,0 +1,318 @@
+"""A run of batches in one file, with the indexes that find them.
+
+    .log        batch | batch | batch | …            appended to, cut, never changed in place
+    .index .timeindex                                where to begin looking
+    .txnindex                                        transactions aborted in here
+
+A segment knows bytes, offsets and timestamps; it knows nothing of leaders, producers or other
+segments.  Who drives it is ``partition_log``: one segment, the last, is live and takes appends;
+those before it are settled.
+
+The file may be longer than ``size_bytes``: space that was reserved ahead reads as zeros, and no
+batch begins with zeros.
+
+What an index says is checked against the batch found there, because an index is derived and may
+be damaged; a segment then makes its indexes anew.  What the log itself says is not checked here
+beyond its headers: the checksum is the business of those who bring batches in (append, recovery)
+and of those who use them (clients, followers).
+
+Fixed by Kafka's LogSegment.java: when an index entry is due, and which offset it names.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from barnabas.log.aborted import AbortedIndex
+from barnabas.log.config import INT_MAX
+from barnabas.log.index import OffsetIndex, TimeIndex
+from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
+from barnabas.model.errors import CorruptLog
+from barnabas.model.value import value
+from barnabas.records.batch import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, CorruptBatch, header_at
+from barnabas.runtime.disk import Buffer, Disk, File
+
+# Headers are read through a window of the file: small batches share one read, and a large one
+# costs a read that a page cache answers anyway.
+WINDOW_BYTES: Final = 4096
+
+# Reserved ahead, if at all: zeros that are there already make a sync cheaper, and writing many of
+# them at once would keep everybody waiting.
+RESERVE_BYTES: Final = 4 << 20
+
+
+@value
+class Slice:
+    """Bytes of a log as they lie in a file, fit for ``Connection.send_file``."""
+
+    file: File
+    position: int
+    size_bytes: int
+
+    def read(self) -> bytes:
+        """Return the bytes."""
+        return self.file.read(self.position, self.size_bytes) if self.size_bytes else b""
+
+
+class Segment:
+    """One file of batches and its indexes."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        file: File,
+        index_interval_bytes: int,
+        suffix: str = "",
+    ) -> None:
+        self._disk: Final = disk
+        self.directory: Final = directory
+        self.base_offset: Final = base_offset
+        self.suffix: Final = suffix
+        self.file: Final = file
+        self.size_bytes = 0
+        # The first offset behind the segment, or where the next segment begins.
+        self.next_offset = base_offset
+        self.offsets: Final = OffsetIndex(disk, self.path(INDEX), base_offset)
+        self.times: Final = TimeIndex(disk, self.path(TIME_INDEX), base_offset)
+        self.aborted: Final = AbortedIndex(disk, self.path(TRANSACTION_INDEX))
+        # The timestamp of the first batches, by which the age of an active segment is told.
+        self.first_timestamp: int | None = None
+        self._index_interval_bytes: Final = index_interval_bytes
+        self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
+        self._unindexed_bytes = 0
+        self._reserve_to = self._reserved = 0
+
+    def __repr__(self) -> str:
+        return f"Segment({self.base_offset}…{self.next_offset}, {self.size_bytes} bytes)"
+
+    @classmethod
+    def create(
+        cls,
+        disk: Disk,
+        directory: str,
+        base_offset: int,
+        index_interval_bytes: int,
+        reserve_bytes: int = 0,
+        suffix: str = "",
+    ) -> "Segment":
+        """Make an empty segment; its name is durable once the directory is synced."""
+        path = f"{directory}/{segment_file(base_offset, LOG)}{suffix}"
+        file = disk.open(path, "exclusive")
+        segment = cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
+        segment._reserve_to = reserve_bytes
+        return segment
+
+    @classmethod
+    def open(
+        cls, disk: Disk, directory: str, base_offset: int, index_interval_bytes: int
+    ) -> "Segment":
+        """Open a segment that is there; its indexes are adopted or built anew after that."""
+        file = disk.open(f"{directory}/{segment_file(base_offset, LOG)}", "write")
+        segment = cls(disk, directory, base_offset, file, index_interval_bytes)
+        segment.size_bytes = file.size()
+        return segment
+
+    def path(self, kind: str) -> str:
+        """Return the path of one of the segment's files."""
+        return f"{self.directory}/{segment_file(self.base_offset, kind)}{self.suffix}"
+
+    # --- appending -------------------------------------------------------------------------------
+
+    def append(
+        self,
+        parts: Sequence[Buffer],
+        size_bytes: int,
+        last_offset: int,
+        timestamp: int,
+        timestamp_offset: int,
+    ) -> None:
+        """Write batches behind all others, with one call.
+
+        ``timestamp`` is the youngest in them, ``timestamp_offset`` the last offset of its batch.
+        """
+        position = self.size_bytes
+        if self._reserved < position + size_bytes <= self._reserve_to:
+            self._reserved = min(self._reserve_to, position + size_bytes + RESERVE_BYTES)
+            self.file.allocate(self._reserved)
+        self.file.write(position, parts)
+        # The offsets are taken from here on, whatever becomes of an index: were an error to come
+        # between, the next append would use them again (KAFKA-7866).
+        self.size_bytes = position + size_bytes
+        self.next_offset = last_offset + 1
+        self._note(position, size_bytes, last_offset, timestamp, timestamp_offset)
+
+    def _note(
+        self, position: int, size_bytes: int, last_offset: int, timestamp: int, of_offset: int
+    ) -> None:
+        if position == 0:
+            self.first_timestamp = timestamp
+        if timestamp > self.youngest[0]:
+            self._youngest = (timestamp, of_offset)
+        if self._unindexed_bytes > self._index_interval_bytes:
+            self.offsets.append(last_offset - self.base_offset, position)
+            self.times.note(*self.youngest)
+            self._unindexed_bytes = 0
+        self._unindexed_bytes += size_bytes
+
+    def holds_offset(self, offset: int) -> bool:
+        """Tell whether an offset can be written relative to the base, as indexes do."""
+        return 0 <= offset - self.base_offset <= INT_MAX
+
+    @property
+    def youngest(self) -> tuple[int, int]:
+        """The youngest timestamp, and the last offset of the first batch that has it."""
+        if self._youngest is None:
+            self._youngest = self.times.youngest() or (NO_TIMESTAMP, self.base_offset)
+        return self._youngest
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """Yield position and header of every batch from a position on.
+
+        Raises ``CorruptLog`` where no whole batch begins.
+        """
+        window, start = b"", position
+        while position < self.size_bytes:
+            if position + HEADER_BYTES > start + len(window):
+                window, start = self.file.read(position, WINDOW_BYTES), position
+            try:
+                header = header_at(window, position - start)
+            except CorruptBatch as error:
+                raise CorruptLog(f"{self.file.path} at {position}: {error}") from error
+            if position + header.size_bytes > self.size_bytes:
+                raise CorruptLog(
+                    f"{self.file.path} at {position}: a batch of {header.size_bytes} bytes, of "
+                    f"which {self.size_bytes - position} are there"
+                )
+            yield position, header
+            position += header.size_bytes
+
+    def find(self, offset: int) -> tuple[int, BatchHeader] | None:
+        """Return where the first batch is that ends at or after an offset, with its header."""
+        try:
+            return self._search(self.offsets.position_below(offset), offset)
+        except CorruptLog:
+            if self.offsets.is_live:
+                raise
+        # What the index says cannot be: it was damaged, or the log was.  Building it anew reads
+        # the log from its beginning, and tells.
+        self.reindex()
+        return self._search(self.offsets.position_below(offset), offset)
+
+    def _search(self, position: int, offset: int) -> tuple[int, BatchHeader] | None:
+        for at, header in self.headers(position):
+            if at == position > 0 and header.last_offset > offset:
+                # An entry names the last offset of what begins there, and it is at most ours.
+                raise CorruptLog(f"{self.offsets.path}: entry for {offset} leads to {header}")
+            if header.last_offset >= offset:
+                return at, header
+        return None
+
+    def slice(self, position: int, size_bytes: int) -> Slice:
+        """Return bytes of the segment."""
+        return Slice(self.file, position, size_bytes)
+
+    def offset_behind(self, position: int) -> int:
+        """Return the offset behind the last batch that ends at or before a position."""
+        behind = self.base_offset
+        for at, header in self.headers(self.offsets.position_before(position)):
+            if at + header.size_bytes > position:
+                return max(behind, header.base_offset)
+            behind = header.next_offset
+        return behind
+
+    # --- indexes ---------------------------------------------------------------------------------
+
+    def adopt_indexes(self) -> None:
+        """Use the indexes that lie on the disk; ``CorruptLog`` if they cannot be any."""
+        self.offsets.adopt()
+        self.times.adopt()
+        self._youngest = None
+
+    def begin_indexes(self) -> None:
+        """Forget the indexes, to have them built by ``index_batch``."""
+        self.offsets.reset()
+        self.times.reset()
+        self._youngest = (NO_TIMESTAMP, self.base_offset)
+        self._unindexed_bytes = 0
+        self.first_timestamp = None
+
+    def index_batch(self, position: int, header: BatchHeader) -> None:
+        """Enter a batch that lies in the segment into the indexes."""
+        last_offset = header.last_offset
+        self._note(position, header.size_bytes, last_offset, header.max_timestamp, last_offset)
+
+    def reindex(self) -> None:
+        """Build the indexes of a settled segment anew from its batches."""
+        self.begin_indexes()
+        for position, header in self.headers():
+            self.index_batch(position, header)
+        self.settle()
+
+    # --- the turns of its life -------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Become a segment that is only read: write the indexes, give reserved space back."""
+        if self.file.size() > self.size_bytes:
+            self.file.truncate(self.size_bytes)
+        if self.times.is_live and self.size_bytes:
+            # A settled time index always ends with the youngest timestamp of all.
+            self.times.note(*self.youngest)
+        self.offsets.settle()
+        self.times.settle()
+
+    def revive(self) -> None:
+        """Become a segment that can be appended to."""
+        try:
+            self.offsets.revive()
+            self.times.revive()
+        except CorruptLog:
+            self.reindex()
+            self.offsets.revive()
+            self.times.revive()
+
+    def truncate(self, offset: int) -> None:
+        """Remove every batch that reaches to an offset or behind it.  Makes nothing durable."""
+        self.revive()
+        found = self.find(offset)
+        self.offsets.truncate(offset)
+        self.times.truncate(offset)
+        self.aborted.truncate(offset)
+        if found is None:
+            self.next_offset = min(self.next_offset, offset)
+            return
+        position, header = found
+        self.file.truncate(position)
+        self.size_bytes = position
+        self.next_offset = min(header.base_offset, offset)
+        self._unindexed_bytes = 0
+        if position == 0:
+            self.first_timestamp = None
+        self._youngest = self.times.youngest() or (NO_TIMESTAMP, self.base_offset)
+        for _, kept in self.headers(self.offsets.position_below(self._youngest[1])):
+            if kept.max_timestamp > self._youngest[0]:
+                self._youngest = (kept.max_timestamp, kept.last_offset)
+
+    async def sync(self) -> None:
+        """Return when everything in the segment is durable, the names of its files excepted."""
+        await self.file.sync()
+        await self.offsets.sync()
+        await self.times.sync()
+        await self.aborted.sync()
+
+    def close(self) -> None:
+        """Give the files back."""
+        self.file.close()
+        self.offsets.close()
+        self.times.close()
+        self.aborted.close()
+
+    def names(self) -> list[str]:
+        """Return the paths of the segment's files that exist, the log last.
+
+        Removed in this order, what is left of a segment is never an index without its log.
+        """
+        kinds = (TRANSACTION_INDEX, TIME_INDEX, INDEX, LOG)
+        return [path for kind in kinds if self._disk.exists(path := self.path(kind))]

@@ -1,0 +1,72 @@
+"""Which offset a time leads to: ListOffsets by timestamp, earliest, latest and largest.
+
+Timestamps are the producers' and in no order, so the question is "the first offset whose record is
+not older".  Segments know their youngest record, the time index narrows a segment down, headers
+tell a batch's youngest; only the batch that has the answer is read record by record.
+
+Fixed by Kafka's UnifiedLog.fetchOffsetByTimestamp and FileRecords.searchForTimestamp.
+"""
+
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.segment import Segment
+from barnabas.model.value import value
+from barnabas.records.batch import NO_TIMESTAMP, BatchHeader
+from barnabas.records.record import records
+
+
+@value
+class TimestampedOffset:
+    """A record's offset, its timestamp and the epoch of the leader that wrote it."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int
+
+
+def first_not_older(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
+    """Return the first record whose timestamp is at least this; None if all are older."""
+    for segment in log.segments:
+        if segment.next_offset <= log.start_offset or segment.youngest[0] < timestamp:
+            continue
+        begin = max(log.start_offset, segment.times.offset_below(timestamp))
+        for position, header in segment.headers(segment.offsets.position_below(begin)):
+            if header.max_timestamp >= timestamp and header.last_offset >= log.start_offset:
+                found = within(segment, position, header, timestamp, log.start_offset)
+                if found is not None:
+                    return found
+    return None
+
+
+def youngest(log: PartitionLog) -> TimestampedOffset | None:
+    """Return the first of the records with the largest timestamp (KIP-734)."""
+    best = NO_TIMESTAMP
+    for segment in log.segments:
+        if segment.next_offset > log.start_offset:
+            best = max(best, youngest_from(segment, log.start_offset))
+    return None if best == NO_TIMESTAMP else first_not_older(log, best)
+
+
+def youngest_from(segment: Segment, start_offset: int) -> int:
+    """Return the largest timestamp of a segment's records that are not deleted."""
+    if segment.base_offset >= start_offset:
+        return segment.youngest[0]
+    best = NO_TIMESTAMP
+    for position, header in segment.headers(segment.offsets.position_below(start_offset)):
+        if header.base_offset >= start_offset:
+            best = max(best, header.max_timestamp)
+        elif header.last_offset >= start_offset:
+            data = segment.slice(position, header.size_bytes).read()
+            kept = (one for one in records(data, 0, header) if one.offset >= start_offset)
+            best = max(best, max((one.timestamp for one in kept), default=NO_TIMESTAMP))
+    return best
+
+
+def within(
+    segment: Segment, position: int, header: BatchHeader, timestamp: int, start_offset: int
+) -> TimestampedOffset | None:
+    """Return the first record of a batch that is not older and not deleted."""
+    data = segment.slice(position, header.size_bytes).read()
+    for record in records(data, 0, header):
+        if record.timestamp >= timestamp and record.offset >= start_offset:
+            return TimestampedOffset(record.offset, record.timestamp, header.leader_epoch)
+    return None

@@ -1,0 +1,72 @@
+"""Apache Kafka's log and tools as a judge: one Java process that takes orders.
+
+`Judge()` builds `java-log/` (offline, if it was ever built before) and starts it; `order` sends one
+order and returns the answer. See `java-log/src/main/java/barnabas/Log.java` for both.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+PROJECT: Final = Path(__file__).parent / "java-log"
+RELEASE: Final = "4.3.1"
+HEAP: Final = "-Xmx384m"
+
+Order = dict[str, Any]
+Answer = dict[str, Any]
+
+
+@cache
+def classpath() -> str:
+    """Build the judge; return where its classes are."""
+    maven = ["mvn", "--batch-mode", "--quiet"]
+    offline = subprocess.run(
+        [*maven, "--offline", "compile"], cwd=PROJECT, capture_output=True, check=False
+    )
+    if offline.returncode:
+        online = subprocess.run(
+            [*maven, "compile"], cwd=PROJECT, capture_output=True, text=True, check=False
+        )
+        if online.returncode:
+            raise RuntimeError(
+                f"Maven cannot build the judge of Kafka {RELEASE}; the first time it needs "
+                f"JDK 17 and a repository it can download from:\n{online.stdout}"
+            )
+    jars = (PROJECT / "target" / "classpath").read_text()
+    return os.pathsep.join([str(PROJECT / "target" / "classes"), jars])
+
+
+class Judge:
+    """A process with Kafka's classes, which ends with ours."""
+
+    def __init__(self) -> None:
+        self._java: Final = subprocess.Popen(
+            ["java", HEAP, "-cp", classpath(), "barnabas.Log"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        atexit.register(self.close)
+
+    def order(self, order: Order) -> Answer:
+        """Have one order carried out; the answer has `error` if Kafka refused."""
+        assert self._java.stdin is not None
+        assert self._java.stdout is not None
+        self._java.stdin.write(json.dumps(order) + "\n")
+        self._java.stdin.flush()
+        line = self._java.stdout.readline()
+        assert line, f"the judge ended with {self._java.wait()} at {order}"
+        answer: Answer = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        """End the process."""
+        self._java.kill()
+        self._java.wait()
+        for end in (self._java.stdin, self._java.stdout):
+            if end is not None:
+                end.close()

@@ -1,0 +1,157 @@
+"""Our log is Apache Kafka's log: on disk, in what it answers, and in what either makes of the other's.
+
+A random day of a partition (`log_workload`) is lived by both logs in step, ours and the one in
+Kafka's jars. They have to answer every order alike, and leave the same bytes. At every stop, clean
+or not, they exchange their directories and go on with what the other left.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.compat.log_engines import Engine, Ours, Theirs
+from tests.compat.log_judge import Answer, Judge, Order
+from tests.compat.log_workload import PROFILES, Workload
+
+DAY: Final = 150
+SEEDS: Final = range(4)
+
+CASES: Final = [
+    pytest.param(profile, seed, id=f"{profile}-{seed}") for profile in PROFILES for seed in SEEDS
+]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Iterator[Judge]:
+    """Kafka's classes, in one process for all tests here."""
+    started = Judge()
+    yield started
+    started.close()
+
+
+class Pair:
+    """Both logs, each in a directory, and orders for both."""
+
+    def __init__(self, judge: Judge, tmp_path: Path) -> None:
+        self.ours: Final = Ours()
+        self.theirs: Final = Theirs(judge)
+        self.places = [tmp_path / "one" / "orders-0", tmp_path / "two" / "orders-0"]
+        self.story: list[tuple[Order, Answer]] = []
+
+    def engines(self) -> Iterator[tuple[Engine, Path]]:
+        """Return each log with its directory."""
+        return zip((self.ours, self.theirs), self.places, strict=True)
+
+    def open(self, workload: Workload, clean: bool) -> None:
+        """Have both open what lies in their directories."""
+        for engine, place in self.engines():
+            assert "error" not in engine.order(workload.opening(str(place), clean))
+
+    def order(self, order: Order) -> Answer:
+        """Give both an order; they have to agree."""
+        answer = self.ours.order(order)
+        self.story.append((order, answer))
+        theirs = self.theirs.order(order)
+        if order["order"] == "state":
+            compare_states(answer, theirs)
+        elif order["order"] == "fetch":
+            compare_fetches(answer, theirs)
+        elif order["order"] in ANSWERED:
+            assert answer == theirs, (order, answer, theirs)
+        return answer
+
+    def live(self, workload: Workload, count: int) -> None:
+        """Give both a number of orders."""
+        orders = workload.orders(count)
+        order = next(orders, None)
+        while order is not None:
+            answer = self.order(order)
+            try:
+                order = orders.send(answer)
+            except StopIteration:
+                order = None
+        self.order({"order": "state"})
+
+    def exchange(self) -> None:
+        """Let each go on with what the other left."""
+        self.places.reverse()
+
+
+ANSWERED: Final = {"append", "follow", "highWatermark", "retain", "clean", "read"} | {
+    "timestamp",
+    "endOfEpoch",
+}
+
+
+def compare_fetches(ours: Answer, theirs: Answer) -> None:
+    """Compare what a consumer of committed data is given.
+
+    Kafka may tell of transactions behind what it returns, up to the next entry of its index.
+    """
+    assert ours["size"] == theirs["size"]
+    within = [one for one in theirs["aborted"] if one[1] < ours["behind"]]
+    assert ours["aborted"] == within
+
+
+def compare_states(ours: Answer, theirs: Answer) -> None:
+    """Compare what two logs know.
+
+    Kafka forgets all but a producer's last batch when it restarts; we do not.
+    """
+    assert without_producers(ours) == without_producers(theirs)
+    assert ours["producers"].keys() == theirs["producers"].keys()
+    for producer, known in theirs["producers"].items():
+        mine = ours["producers"][producer]
+        assert {**mine, "batches": mine["batches"][-1:]} == {
+            **known,
+            "batches": known["batches"][-1:],
+        }
+
+
+def without_producers(state: Answer) -> dict[str, Any]:
+    """Return a state without its producers."""
+    return {name: held for name, held in state.items() if name != "producers"}
+
+
+@pytest.mark.parametrize(("profile", "seed"), CASES)
+def test_both_logs_answer_alike_and_leave_the_same_bytes(
+    judge: Judge, tmp_path: Path, profile: str, seed: int
+) -> None:
+    workload, pair = Workload(profile, seed), Pair(judge, tmp_path)
+    pair.open(workload, clean=True)
+    pair.live(workload, 2 * DAY)
+    for engine, _ in pair.engines():
+        engine.order({"order": "close"})
+    ours, theirs = map(contents, pair.places)
+    assert ours.keys() - theirs.keys() == set()
+    for name, data in ours.items():
+        assert data == theirs[name], name
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """Return the files of a partition, those aside that are bound to differ."""
+    return {
+        path.name: path.read_bytes()
+        for path in sorted(place.iterdir())
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex")
+        or path.name == "leader-epoch-checkpoint"
+    }
+
+
+@pytest.mark.parametrize("stop", ["clean", "unclean"])
+@pytest.mark.parametrize(("profile", "seed"), CASES)
+def test_each_log_goes_on_with_what_the_other_left(
+    judge: Judge, tmp_path: Path, profile: str, seed: int, stop: str
+) -> None:
+    workload, pair = Workload(profile, 100 + seed), Pair(judge, tmp_path)
+    clean = stop == "clean"
+    pair.open(workload, clean=True)
+    for _ in range(4):
+        pair.live(workload, DAY // 2)
+        for engine, _place in pair.engines():
+            engine.order({"order": "close" if clean else "abandon"})
+        pair.exchange()
+        pair.open(workload, clean)
+        pair.order({"order": "highWatermark", "offset": workload.high_watermark})
+        workload.resync(pair.order({"order": "state"}))

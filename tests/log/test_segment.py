@@ -1,0 +1,161 @@
+"""One file of batches and its indexes."""
+
+import pytest
+
+from barnabas.log.names import INDEX, LOG, TIME_INDEX
+from barnabas.log.segment import Segment
+from barnabas.model.errors import CorruptLog
+from barnabas.records.batch import header_at
+from tests.log.storage import PATH, Machine, batch, run
+
+
+def filled(machine: Machine, count: int = 40, interval: int = 200) -> Segment:
+    """Return a segment of batches of two records each, ten milliseconds apart."""
+    segment = Segment.create(machine.process, PATH, 100, interval)
+    for number in range(count):
+        base = 100 + 2 * number
+        data = batch(b"a" * 20, b"b", base_offset=base, epoch=1, timestamp=10 * number)
+        segment.append([data], len(data), base + 1, 10 * number + 1, base + 1)
+    return segment
+
+
+def test_every_offset_is_found_through_the_index() -> None:
+    segment = filled(Machine())
+    assert len(segment.offsets) > 5
+    for offset in range(100, 180):
+        found = segment.find(offset)
+        assert found is not None
+        assert found[1].base_offset == offset - offset % 2
+    assert segment.find(180) is None
+
+
+def test_an_index_entry_names_the_last_offset_of_what_begins_there() -> None:
+    segment = filled(Machine())
+    for relative, position in segment.offsets.entries():
+        header = header_at(segment.slice(position, 100).read())
+        assert header.last_offset == 100 + relative
+
+
+def test_a_settled_segment_is_found_again() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    segment.close()
+    again = Segment.open(machine.process, PATH, 100, 200)
+    again.adopt_indexes()
+    assert again.youngest == (391, 179)
+    found = again.find(141)
+    assert found is not None
+    assert found[1].base_offset == 140
+
+
+def test_a_time_index_ends_with_the_youngest_timestamp_once_settled() -> None:
+    segment = filled(Machine())
+    segment.settle()
+    assert segment.times.youngest() == (391, 179)
+
+
+@pytest.mark.parametrize("offset", range(100, 182))
+def test_a_truncation_removes_batches_from_the_one_that_holds_the_offset(offset: int) -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.truncate(offset)
+    kept = [header.base_offset for _, header in segment.headers()]
+    assert kept == list(range(100, min(offset - offset % 2, 180), 2))
+    assert segment.file.size() == segment.size_bytes
+    assert all(100 + entry <= offset for entry, _ in segment.offsets.entries())
+    youngest = (10 * (len(kept) - 1) + 1, 100 + 2 * len(kept) - 1) if kept else (-1, 100)
+    assert segment.youngest == youngest
+
+
+def test_a_truncated_segment_goes_on() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    segment.truncate(120)
+    data = batch(b"z", base_offset=120, epoch=2)
+    segment.append([data], len(data), 120, 1000, 120)
+    found = segment.find(120)
+    assert found is not None
+    assert found[1].leader_epoch == 2
+    assert segment.next_offset == 121
+
+
+def test_a_damaged_index_is_noticed_and_built_anew() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    file = machine.process.open(segment.path(INDEX), "write")
+    entries = file.size() // 8
+    for number in range(entries):
+        file.write(8 * number + 4, [(77 + number).to_bytes(4)])
+    found = segment.find(178)
+    assert found is not None
+    assert found[1].base_offset == 178
+    assert (file.read(4, 4)) != (77).to_bytes(4)
+
+
+def test_a_damaged_log_is_not_blamed_on_the_index() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    segment.file.write(segment.size_bytes // 2 - segment.size_bytes // 2 % 93, [b"\xff" * 300])
+    with pytest.raises(CorruptLog):
+        for offset in range(100, 180):
+            segment.find(offset)
+
+
+def test_an_index_that_cannot_be_revived_is_built_anew() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    before = list(segment.offsets.entries())
+    segment.settle()
+    machine.process.open(segment.path(TIME_INDEX), "write").truncate(3)
+    segment.times.close()
+    segment.revive()
+    assert list(segment.offsets.entries()) == before
+    assert segment.offsets.is_live
+    assert segment.times.is_live
+
+
+def test_a_batch_cut_short_is_no_batch() -> None:
+    segment = filled(Machine(), count=2)
+    segment.size_bytes -= 1
+    with pytest.raises(CorruptLog, match="of which"):
+        list(segment.headers())
+
+
+def test_the_offset_behind_a_position_is_that_of_the_last_whole_batch() -> None:
+    segment = filled(Machine())
+    bounds = [(position + header.size_bytes, header) for position, header in segment.headers()]
+    for end, header in bounds:
+        assert segment.offset_behind(end) == header.next_offset
+        assert segment.offset_behind(end - 1) == header.base_offset
+        assert segment.offset_behind(end + 1) == header.next_offset
+
+
+def test_reserved_space_reads_as_no_batch_and_is_given_back() -> None:
+    machine = Machine()
+    segment = Segment.create(machine.process, PATH, 0, 200, reserve_bytes=100_000)
+    data = batch(b"a")
+    segment.append([data], len(data), 0, 1000, 0)
+    assert segment.file.size() == 100_000
+    assert [header.base_offset for _, header in segment.headers()] == [0]
+    segment.settle()
+    assert segment.file.size() == len(data)
+
+
+def test_offsets_fit_an_index_up_to_thirty_one_bits() -> None:
+    segment = Segment.create(Machine().process, PATH, 100, 200)
+    assert segment.holds_offset(100 + 2**31 - 1)
+    assert not segment.holds_offset(100 + 2**31)
+    assert not segment.holds_offset(99)
+
+
+def test_the_files_of_a_segment_end_with_its_log() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    assert segment.names() == [segment.path(LOG)]
+    segment.settle()
+    run(segment.sync())
+    assert segment.names() == [segment.path(kind) for kind in (TIME_INDEX, INDEX, LOG)]
