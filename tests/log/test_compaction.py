@@ -114,9 +114,7 @@ def test_young_records_wait_for_their_lag() -> None:
 
 
 def test_compaction_is_due_by_share_or_by_age() -> None:
-    config = LogConfig(
-        compact=True, min_cleanable_dirty_percent=50, max_compaction_lag_ms=5000
-    )
+    config = LogConfig(compact=True, min_cleanable_dirty_percent=50, max_compaction_lag_ms=5000)
     log = Machine().log(config)
     for number in range(4):
         put(log, (f"k{number}", b"v"))
@@ -276,9 +274,7 @@ step = st.one_of(
 
 @settings(max_examples=150)
 @given(steps=st.lists(step, max_size=25), finish=st.booleans())
-def test_readers_see_what_they_would_without_compaction(
-    steps: list[object], finish: bool
-) -> None:
+def test_readers_see_what_they_would_without_compaction(steps: list[object], finish: bool) -> None:
     log, plain = Machine().log(CONFIG), Machine().log(CONFIG)
     dirty = 0
     for each in [*steps, "roll", "clean"]:

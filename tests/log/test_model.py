@@ -104,9 +104,7 @@ class LogMachine(RuleBasedStateMachine):
             for stored in self.stored:
                 header = header_at(stored)
                 if header.last_offset == entry.last_offset:
-                    again = self.log.append_as_leader(
-                        _as_sent(stored), self.epoch, self.wall_ms
-                    )
+                    again = self.log.append_as_leader(_as_sent(stored), self.epoch, self.wall_ms)
                     assert not isinstance(again, Appended), again
                     assert again.first_offset == header.base_offset
 

@@ -153,3 +153,40 @@ def test_short_spans_are_as_likely_as_long_ones() -> None:
 def test_aiming_puts_the_host_where_the_speaker_stands() -> None:
     fault = Fault("pause", 3, (SPEAKER, "b"), 10, (("n", 1),), "step", 2)
     assert aimed(fault, "a") == Fault("pause", 3, ("a", "b"), 10, (("n", 1),))
+
+
+def test_faults_that_overlap_leave_nothing_behind() -> None:
+    with world_of(*HOSTS) as world:
+        before = state(world)
+        nemesis = Nemesis(world, KINDS, Anything())
+        pairs = [
+            (Fault("fsync-stall", 10, ("a",), 100), Fault("fsync-stall", 50, ("a",), 500)),
+            (Fault("skew", 10, ("b",), 100, (("ppm", 500),)), Fault("skew", 50, ("b",), 500)),
+            (Fault("link-down", 10, ("a", "b"), 100), Fault("partition", 50, ("a",), 500)),
+            (Fault("slow-link", 10, ("a", "b"), 100), Fault("slow-link", 50, ("a", "b"), 500)),
+        ]
+        nemesis.begin([fault for pair in pairs for fault in pair])
+        world.run_ms(1_000)
+        assert state(world) == before
+        assert world.hosts["b"].clock.rate_ppm == world.hosts["b"].rate_ppm
+
+
+def test_rot_damages_what_is_durable_and_a_wiped_disk_is_empty() -> None:
+    async def keep(runtime: Runtime) -> None:
+        file = runtime.disk.open("/kept", "create")
+        file.write(0, (bytes(100),))
+        await file.sync()
+        await runtime.disk.sync_directory("/")
+        await asyncio.Event().wait()
+
+    with world_of("a") as world:
+        world.start("a", keep)
+        world.run_ms(1_000)
+        disk = world.hosts["a"].disk
+        KINDS["disk-rot"].do(world, Fault("disk-rot", 0, ("a",), params=(("mask", 1),)))
+        content = disk.durable_content("/kept")
+        assert content is not None
+        assert sum(content.read(0, 100)) == 1
+        KINDS["wipe"].do(world, Fault("wipe", 0, ("a",)))
+        assert disk.durable_files() == []
+        assert not world.hosts["a"].powered

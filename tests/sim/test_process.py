@@ -183,3 +183,23 @@ def test_two_processes_on_one_host_share_its_disk_and_its_ports() -> None:
         world.start("a", main)
         world.run_ms(100)
         assert len(refused) == 1, "locks go with their owners"
+
+
+def test_what_is_buried_may_await_on_its_way_out_as_often_as_it_likes() -> None:
+    async def stubborn() -> None:
+        try:
+            try:
+                await asyncio.sleep(1_000)
+            finally:
+                await asyncio.sleep(1_000)
+        finally:
+            await asyncio.sleep(1_000)
+
+    async def main(runtime: Runtime) -> None:
+        runtime.tasks.child("part").spawn(stubborn(), "stubborn")
+        await stubborn()
+
+    with world_of("a") as world:
+        world.start("a", main)
+        world.run_ms(10)
+        world.kill("a")

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from barnabas.sim.plan import Fault, Operation, Plan
 from barnabas.sim.run import Outcome, run
 from barnabas.sim.shrink import Shrinker
@@ -82,6 +84,7 @@ def test_what_was_to_come_after_the_failure_is_cut_off() -> None:
     assert seen == [200]
 
 
+@pytest.mark.slow
 def test_a_planted_bug_shrinks_to_a_few_entries() -> None:
     plan, outcome = first_failure(LATE)
 

@@ -267,9 +267,9 @@ def slow_down(world: World, fault: Fault) -> Undo:
 
 def skew(world: World, fault: Fault) -> Undo:
     """Let a host's clock run fast or slow."""
-    clock = world.hosts[fault.target[0]].clock
-    clock.set_rate(fault.param("ppm"))
-    return lambda: clock.set_rate(0)
+    host = world.hosts[fault.target[0]]
+    host.clock.set_rate(fault.param("ppm"))
+    return lambda: host.clock.set_rate(host.rate_ppm)
 
 
 def step_wall(world: World, fault: Fault) -> None:
@@ -391,12 +391,11 @@ def corrupt(world: World, fault: Fault) -> Undo:
 
 def stall_syncs(world: World, fault: Fault) -> Undo:
     """Let every sync of a host's disk hang for as long as this lasts."""
-    disk = world.hosts[fault.target[0]].disk
-    ordinary = disk.latencies
-    disk.latencies = replace(ordinary, sync=Law(fault.duration_ms * 1_000_000))
+    host = world.hosts[fault.target[0]]
+    host.disk.latencies = replace(host.latencies, sync=Law(fault.duration_ms * 1_000_000))
 
     def undo() -> None:
-        disk.latencies = ordinary
+        host.disk.latencies = host.latencies
 
     return undo
 

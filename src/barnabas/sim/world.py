@@ -123,6 +123,9 @@ class Host:
         self.name: Final = name
         self.clock: Final = clock
         self.disk: Final = disk
+        # As it was made: what faults that bend these go back to.
+        self.rate_ppm: Final = clock.rate_ppm
+        self.latencies: Final = disk.latencies
         self.powered = True
         # Whether an operator wants something to run here.
         self.wanted = True

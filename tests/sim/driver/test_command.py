@@ -7,6 +7,8 @@ import pytest
 
 from barnabas.sim.driver.command import main
 
+pytestmark = pytest.mark.slow
+
 
 def rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
     """Return the rows that were printed."""

@@ -5,6 +5,8 @@ import pytest
 from barnabas.sim.driver.jobs import Answer, Job
 from barnabas.sim.driver.pool import HASH_SEEDS, InfrastructureError, Pool
 
+pytestmark = pytest.mark.slow
+
 
 def test_jobs_come_back_from_both_sides_with_the_same_result() -> None:
     answers: dict[tuple[int, int], str] = {}

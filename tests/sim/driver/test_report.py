@@ -17,7 +17,10 @@ def test_json_rows_are_one_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert [json.loads(line) for line in lines] == list(ROWS)
 
 
-def test_a_table_has_columns_that_line_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_has_columns_that_line_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert table(ROWS).splitlines() == [
         "id    killed  ratio",
         "a     yes     0.50",
