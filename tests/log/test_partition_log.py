@@ -125,7 +125,7 @@ def test_a_follower_s_log_is_the_leader_s() -> None:
     leader.append_as_leader(marker((7, 0), commit=False), 3, NOW, Origin.COORDINATOR)
     while follower.end_offset < leader.end_offset:
         _, part = leader.read(follower.end_offset, 700, leader.end_offset)
-        follower.append_as_follower(part.read(), NOW)
+        follower.append_as_follower(part.read(), 9, NOW)
     assert content(follower) == content(leader)
     assert follower.epochs.entries() == leader.epochs.entries() == [(1, 0), (3, 120)]
     assert follower.producers.entries == leader.producers.entries
@@ -135,32 +135,34 @@ def test_a_follower_s_log_is_the_leader_s() -> None:
 def test_a_follower_leaves_out_a_batch_that_is_cut_short() -> None:
     log = Machine().log()
     data = batch(b"a", epoch=1) + batch(b"b", base_offset=1, epoch=1)[:-1]
-    assert log.append_as_follower(data, NOW) == Appended(0, 0, -1)
-    assert log.append_as_follower(data[:30], NOW) == Appended(1, 0, -1)
+    assert log.append_as_follower(data, 9, NOW) == Appended(0, 0, -1)
+    assert log.append_as_follower(data[:30], 9, NOW) == Appended(1, 0, -1)
 
 
 def test_a_follower_checks_what_it_is_sent() -> None:
     log = Machine().log()
-    log.append_as_follower(batch(b"a", epoch=1), NOW)
+    log.append_as_follower(batch(b"a", epoch=1), 9, NOW)
     for data, code in (
         (batch(b"b", base_offset=1)[:-1] + b"\xff", ErrorCode.CORRUPT_MESSAGE),
         (batch(b"b", base_offset=0), ErrorCode.OFFSET_OUT_OF_RANGE),
+        (batch(b"b", base_offset=1, epoch=10), ErrorCode.CORRUPT_MESSAGE),
+        (batch(b"b", base_offset=1, epoch=0), ErrorCode.CORRUPT_MESSAGE),
         (
             batch(b"b", base_offset=1) + batch(b"b", base_offset=1),
             ErrorCode.OFFSET_OUT_OF_RANGE,
         ),
     ):
         with pytest.raises(Refused) as refused:
-            log.append_as_follower(data, NOW)
+            log.append_as_follower(data, 9, NOW)
         assert refused.value.code is code
         assert offsets(log) == [(0, 0)]
 
 
 def test_a_follower_takes_the_gaps_that_compaction_left() -> None:
     log = Machine().log()
-    log.append_as_follower(batch(b"a", epoch=1), NOW)
-    log.append_as_follower(batch(b"b", base_offset=50, epoch=1), NOW)
-    log.append_as_follower(batch(b"c", base_offset=2**33, epoch=1), NOW)
+    log.append_as_follower(batch(b"a", epoch=1), 9, NOW)
+    log.append_as_follower(batch(b"b", base_offset=50, epoch=1), 9, NOW)
+    log.append_as_follower(batch(b"c", base_offset=2**33, epoch=1), 9, NOW)
     assert offsets(log) == [(0, 0), (50, 50), (2**33, 2**33)]
     assert [segment.base_offset for segment in log.segments] == [0, 2**33]
     _, part = log.read(10, 1, log.end_offset)
@@ -341,10 +343,14 @@ def test_nothing_is_appended_after_an_error_of_the_disk(kind: str) -> None:
     log = filled(machine, 3)
     other = log.end_offset
     machine.disk.inject(Injection(kind, error=errno.EIO))  # type: ignore[arg-type]  # -- a kind
-    with pytest.raises(DirectoryFailed):
+
+    def work() -> None:
         for _ in range(40):
             log.append_as_leader(batch(b"x" * 100), 1, NOW)
             run(log.flush())
+
+    with pytest.raises(DirectoryFailed):
+        work()
     machine.disk.heal()
     with pytest.raises(DirectoryFailed):
         log.append_as_leader(batch(b"x"), 1, NOW)

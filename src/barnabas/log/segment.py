@@ -39,6 +39,8 @@ WINDOW_BYTES: Final = 4096
 # them at once would keep everybody waiting.
 RESERVE_BYTES: Final = 4 << 20
 
+REWRITE_BYTES: Final = 1 << 20
+
 
 @value
 class Slice:
@@ -82,6 +84,8 @@ class Segment:
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
         self._reserve_to = self._reserved = 0
+        self._doubted = (0, 0)
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"Segment({self.base_offset}…{self.next_offset}, {self.size_bytes} bytes)"
@@ -295,15 +299,32 @@ class Segment:
             if kept.max_timestamp > self._youngest[0]:
                 self._youngest = (kept.max_timestamp, kept.last_offset)
 
+    def doubt(self, position: int) -> None:
+        """Take it that from a position on the disk may not have what reading shows.
+
+        After a sync that failed, a process that starts anew reads from memory what the device
+        never got, and a further sync succeeds because nothing is to be written any more.  What
+        nobody has seen a sync succeed for is therefore written again before it is synced.
+        """
+        self._doubted = (position, self.size_bytes)
+
     async def sync(self) -> None:
-        """Return when everything in the segment is durable, the names of its files excepted."""
-        await self.file.sync()
-        await self.offsets.sync()
-        await self.times.sync()
-        await self.aborted.sync()
+        """Return when everything in the segment is durable, the names of its files excepted.
+
+        A segment that was closed meanwhile is no longer part of the log, and not synced.
+        """
+        position, end = self._doubted
+        self._doubted = (0, 0)
+        for at in range(position, min(end, self.size_bytes), REWRITE_BYTES):
+            count = min(REWRITE_BYTES, self.size_bytes - at)
+            self.file.write(at, [self.file.read(at, count)])
+        for part in (self.file, self.offsets, self.times, self.aborted):
+            if not self._closed:
+                await part.sync()
 
     def close(self) -> None:
         """Give the files back."""
+        self._closed = True
         self.file.close()
         self.offsets.close()
         self.times.close()

@@ -25,6 +25,15 @@ class TimestampedOffset:
 
 def first_not_older(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
     """Return the first record whose timestamp is at least this; None if all are older."""
+    log.home.health.check()
+    try:
+        return search(log, timestamp)
+    except OSError as error:
+        raise log.home.health.fail(error) from error
+
+
+def search(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
+    """Return the first record that is not older, or let the disk's error through."""
     for segment in log.segments:
         if segment.next_offset <= log.start_offset or segment.youngest[0] < timestamp:
             continue
@@ -39,10 +48,14 @@ def first_not_older(log: PartitionLog, timestamp: int) -> TimestampedOffset | No
 
 def youngest(log: PartitionLog) -> TimestampedOffset | None:
     """Return the first of the records with the largest timestamp (KIP-734)."""
+    log.home.health.check()
     best = NO_TIMESTAMP
-    for segment in log.segments:
-        if segment.next_offset > log.start_offset:
-            best = max(best, youngest_from(segment, log.start_offset))
+    try:
+        for segment in log.segments:
+            if segment.next_offset > log.start_offset:
+                best = max(best, youngest_from(segment, log.start_offset))
+    except OSError as error:
+        raise log.home.health.fail(error) from error
     return None if best == NO_TIMESTAMP else first_not_older(log, best)
 
 

@@ -7,7 +7,10 @@ from barnabas.sim.profile import Profile
 
 # The register is the simulator's own test and lives with the tests: it is there in a checkout, from
 # whose root the simulator is run.
-PROFILES: Final = {"register": "tests.sim.register.profile"}
+PROFILES: Final = {
+    "register": "tests.sim.register.profile",
+    "log": "barnabas.sim.profiles.log.profile",
+}
 
 SELF_TEST: Final = "register"
 
