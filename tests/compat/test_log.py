@@ -97,16 +97,19 @@ def compare_fetches(ours: Answer, theirs: Answer) -> None:
 def compare_states(ours: Answer, theirs: Answer) -> None:
     """Compare what two logs know.
 
-    Kafka forgets all but a producer's last batch when it restarts; we do not.
+    Kafka forgets all but a producer's last batch when it reads a snapshot, and the time of that
+    one; we do not.
     """
     assert without_producers(ours) == without_producers(theirs)
-    assert ours["producers"].keys() == theirs["producers"].keys()
-    for producer, known in theirs["producers"].items():
-        mine = ours["producers"][producer]
-        assert {**mine, "batches": mine["batches"][-1:]} == {
-            **known,
-            "batches": known["batches"][-1:],
-        }
+    assert last_batches(ours) == last_batches(theirs)
+
+
+def last_batches(state: Answer) -> dict[str, Any]:
+    """Return what a log knows of its producers, of their batches only where the last one is."""
+    return {
+        producer: {**known, "batches": [batch[:3] for batch in known["batches"][-1:]]}
+        for producer, known in state["producers"].items()
+    }
 
 
 def without_producers(state: Answer) -> dict[str, Any]:
