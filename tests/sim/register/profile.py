@@ -20,7 +20,7 @@ REPLICAS: Final = ("r1", "r2", "r3")
 
 # Time between two reads of a client whose planned operations are done.
 IDLE_MS: Final = 1_000
-MOMENTS: Final = ("replica.wrote", "replica.synced", "client.call", "client.return")
+MOMENTS: Final = ("replica.wrote", "client.return")
 
 
 class RegisterScene:
