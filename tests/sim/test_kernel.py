@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,6 +127,22 @@ def test_a_node_that_never_waits_is_found_spinning() -> None:
     kernel.run(10**12)
     assert kernel.stopped is not None
     assert kernel.stopped.reason == SPINNING
+
+
+@pytest.mark.slow
+def test_waiting_that_takes_no_time_is_spinning_as_well() -> None:
+    kernel = Kernel()
+    machine = Machine(kernel, "a")
+
+    def again(_: object) -> None:
+        machine.soon(lambda: kernel.after(0, again, None))
+
+    again(None)
+    kernel.run(10**12)
+    assert kernel.stopped is not None
+    assert kernel.stopped.reason == SPINNING
+    assert "time stood still" in kernel.stopped.story
+    assert kernel.now_ns == 0
 
 
 def test_a_run_that_does_too_much_is_stopped() -> None:

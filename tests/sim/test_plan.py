@@ -39,6 +39,7 @@ def test_a_plan_of_everything_survives_being_stored() -> None:
         faults=(Fault("pause", 3, (SPEAKER,), 10, (("factor", 2), ("how", "x")), "step", 4),),
         workload=(Operation(5, "c", "write", (1, "two")),),
         knobs=(("racks", 3),),
+        core=("a",),
         mutant="m",
     )
     assert from_json(json.loads(json.dumps(as_json(plan)))) == plan

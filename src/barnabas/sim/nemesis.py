@@ -58,6 +58,8 @@ class Kind:
     timely: bool = False
     personal: bool = False
     unusual: bool = False
+    # How much more often than others it is there, and comes: what finds most is worth most.
+    weight: int = 1
 
 
 class Nemesis:
@@ -143,16 +145,21 @@ def draw_faults(
     """
     # Few kinds, often: what they do together is found in runs that do little else.
     share = source.choice((0.1, 0.2, 0.4))
-    enabled = [name for name, kind in kinds.items() if not kind.unusual and source.random() < share]
+    enabled = [
+        name
+        for name, kind in kinds.items()
+        if not kind.unusual and source.random() < share * kind.weight
+    ]
     if not enabled:
         return ()
+    weights = [kinds[name].weight for name in enabled]
     faults: list[Fault] = []
     for at_ms in draw_times(source, length_ms, mean_gap_ms):
-        name = source.choice(enabled)
+        (name,) = source.choices(enabled, weights)
         kind = kinds[name]
         drawn = kind.draw(source, hosts)
         on, nth, target = "", 1, drawn.target
-        if moments and (kind.timely or kind.personal) and source.random() < 0.5:
+        if moments and (kind.timely or kind.personal) and source.random() < 0.7:
             on, nth = source.choice(list(moments)), source.randint(1, 4)
             target = (SPEAKER,) if kind.personal else target
         faults.append(Fault(name, at_ms, target, drawn.duration_ms, drawn.params, on, nth))
@@ -461,16 +468,16 @@ TROUBLES: Final[tuple[Trouble, ...]] = ("full", "read-only", "vanished")
 FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_directory")
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "crash-kill": Kind(one(1, 20_000), kill, personal=True),
-    "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True),
-    "blackout": Kind(room(100, 10_000, profile=PROFILES), black_out, timely=True),
+    "crash-kill": Kind(one(1, 20_000), kill, personal=True, weight=2),
+    "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True, weight=2),
+    "blackout": Kind(room(100, 10_000, profile=PROFILES), black_out, timely=True, weight=2),
     "stop-clean": Kind(one(1, 20_000), stop),
     "pause": Kind(one(10, 30_000), pause, personal=True),
     "slow-cpu": Kind(one(100, 20_000, factor=(10, 100, 1_000)), slow_down),
     "skew": Kind(one(1_000, 60_000, ppm=(-500, 500, -200_000, 250_000)), skew),
     "wall-step": Kind(one(1, 1, step_ms=(-3_600_000, -5_000, 5_000, 3_600_000)), step_wall),
-    "link-down": Kind(way(10, 30_000), cut),
-    "partition": Kind(part(10, 30_000), isolate),
+    "link-down": Kind(way(10, 30_000), cut, weight=2),
+    "partition": Kind(part(10, 30_000), isolate, weight=2),
     "slow-link": Kind(way(100, 20_000, factor=(10, 100, 1_000)), slow_link),
     "reject": Kind(way(10, 5_000), reject),
     "reset-conns": Kind(way(1, 1), reset),

@@ -28,7 +28,7 @@ class Nothing:
     def ready(self) -> bool:
         return True
 
-    def healed(self) -> None:
+    def healed(self, hosts: Sequence[str]) -> None:
         return
 
     def recovered(self) -> bool:
