@@ -426,7 +426,8 @@ def test_a_flush_under_way_does_not_vouch_for_what_was_cut() -> None:
     flush.send(None)
     machine.let_go()
     run(log.truncate(4, NOW))
-    assert run(flush) == 20
+    log.append_as_leader(batch(b"new"), 2, NOW)
+    assert run(flush) <= 4
     assert log.recovery_point <= 4
 
 

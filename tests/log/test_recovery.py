@@ -1,5 +1,6 @@
 """Opening a log after whatever happened to it."""
 
+import zlib
 from collections.abc import Callable
 
 import hypothesis.strategies as st
@@ -10,6 +11,7 @@ from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segmen
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.producers import Origin
 from barnabas.log.recovery import Progress
+from barnabas.log.timestamps import TimestampedOffset, first_not_older
 from barnabas.records.batch import header_at
 from barnabas.sim.disk_faults import PROFILES
 from tests.log.storage import (
@@ -325,3 +327,28 @@ def test_a_crash_during_recovery_changes_nothing(
     assert twice == once[: len(twice)]
     if first is not None or second is None:
         assert twice == once, "what has survived the power loss is durable"
+
+
+def old_message(offset: int, magic: int, value: bytes) -> bytes:
+    """Return a message as Kafka wrote it before 0.11."""
+    stamp = (1000 + offset).to_bytes(8) if magic else b""
+    body = bytes((magic, 0)) + stamp + b"\0\0\0\1k" + len(value).to_bytes(4) + value
+    message = zlib.crc32(body).to_bytes(4) + body
+    return offset.to_bytes(8) + len(message).to_bytes(4) + message
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_segments_of_old_kafkas_are_read_and_continued(magic: int) -> None:
+    machine = Machine()
+    machine.log()
+    machine.crash()
+    old = b"".join(old_message(offset, magic, b"x" * 20) for offset in range(30))
+    overwrite(machine, segment_file(0, LOG), 0, old + old_message(30, magic, b"torn")[:-1])
+    log = machine.log()
+    assert log.end_offset == 30
+    assert log.segments[0].size_bytes == len(old)
+    log.append_as_leader(batch(b"new"), 7, 0)
+    assert log.read(17, 1, 31)[1].read() == old_message(17, magic, b"x" * 20)
+    assert header_at(log.read(30, 1, 31)[1].read()).base_offset == 30
+    if magic:
+        assert first_not_older(log, 1012) == TimestampedOffset(12, 1012, -1)

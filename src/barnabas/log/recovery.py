@@ -49,11 +49,12 @@ from barnabas.log.names import (
 )
 from barnabas.log.partition_log import Home, PartitionLog, enter_aborted
 from barnabas.log.producers import ProducerTable
-from barnabas.log.segment import Segment
+from barnabas.log.segment import Segment, front_at
 from barnabas.log.snapshots import Snapshots, replay, stage_batch
 from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
-from barnabas.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, header_at, verify
+from barnabas.records import legacy
+from barnabas.records.batch import HEADER_BYTES, MAGIC, BatchHeader, CorruptBatch, verify
 from barnabas.runtime.disk import Disk
 
 # Read at once; larger batches are read whole.
@@ -111,6 +112,7 @@ async def open_log(
         recovery.epochs,
         recovery.epochs.entries() == recovery.durable_epochs,
         recovery.producers,
+        recovery.snapshots,
         recovery.start_offset,
         recovery.recovery_point,
         wall_ms,
@@ -183,7 +185,7 @@ class Recovery:
         self._config: Final = config
         self._found: Final = found
         self._report: Final = report
-        self._snapshots: Final = Snapshots(disk, directory)
+        self.snapshots: Final = Snapshots(disk, directory)
         self._buffer = bytearray(CHUNK_BYTES)
         self._bytes_read = self._bytes_total = 0
         self.segments: list[Segment] = []
@@ -202,6 +204,13 @@ class Recovery:
             for base in bases
             if base is not None
         ]
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
+            # Deleted, but for the names: recording the start came first.  Of those that came back
+            # some may be missing, so nothing may be concluded from them.
+            segment = self.segments.pop(0)
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
         for segment, following in zip(self.segments, self.segments[1:], strict=False):
             segment.next_offset = following.base_offset
         if self.segments:
@@ -247,7 +256,7 @@ class Recovery:
         try:
             list(segment.aborted.entries())
         except CorruptLog:
-            table = self._snapshots.load(self.segments[0].base_offset, segment.base_offset)
+            table = self.snapshots.load(self.segments[0].base_offset, segment.base_offset)
             replay(table, self.segments, segment.base_offset)
             segment.aborted.reset()
             for position, header in segment.headers():
@@ -272,9 +281,9 @@ class Recovery:
         doubtful = self.segments[trusted:]
         first = doubtful[0].base_offset
         # Nobody has made later snapshots durable, nor what they tell of.
-        self._snapshots.remove(offset for offset in self._snapshots.offsets() if offset > first)
+        self.snapshots.remove(offset for offset in self.snapshots.offsets() if offset > first)
         self.epochs.truncate_end(first)
-        self.producers = self._snapshots.load(self.segments[0].base_offset, first)
+        self.producers = self.snapshots.load(self.segments[0].base_offset, first)
         replay(self.producers, self.segments[:trusted], first)
         self._bytes_total = sum(segment.size_bytes for segment in doubtful)
         expected = first
@@ -282,6 +291,10 @@ class Recovery:
             if segment.base_offset != expected:
                 await self._remove(trusted + number)
                 break
+            if number:
+                # In the place of those that were removed: one has to be where the log may begin
+                # one day, or what its producers wrote before would be forgotten.
+                self.snapshots.take(self.producers)
             await self._read(segment, len(doubtful) - number)
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
@@ -323,10 +336,14 @@ class Recovery:
         latest = self.epochs.latest
         while count - at >= HEADER_BYTES:
             try:
-                header = header_at(view, at)
+                header = front_at(view, at)
                 if at + header.size_bytes > count:
                     return at, header.size_bytes
-                verify(view, at, header)
+                if header.magic == MAGIC:
+                    verify(view, at, header)
+                else:
+                    header = legacy.header_at(view, at)
+                    legacy.verify(view, at, header)
                 epoch = header.leader_epoch
                 if not continues(segment, header) or NO_EPOCH < epoch < latest:
                     return at, 0
@@ -340,6 +357,7 @@ class Recovery:
             segment.index_batch(start + at, header)
             segment.next_offset = header.next_offset
             at += header.size_bytes
+        self.producers.end_offset = segment.next_offset
         return at, HEADER_BYTES
 
     async def _remove(self, first: int) -> None:
@@ -356,26 +374,20 @@ class Recovery:
         if self.segments and self.segments[-1].next_offset < self.start_offset:
             # The log was to begin anew, and stopped before the old segments were gone.
             await self._remove(0)
-        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
-            # Deleted, but for the names: recording the start came first.
-            segment = self.segments.pop(0)
-            for path in segment.names():
-                self._disk.remove(path)
-            segment.close()
         if not self.segments:
             interval = self._config.index_interval_bytes
             segment = Segment.create(self._disk, self._directory, self.start_offset, interval)
             self.segments.append(segment)
             self.epochs.clear()
-            self._snapshots.remove(self._snapshots.offsets())
+            self.snapshots.remove(self.snapshots.offsets())
             self.producers, read = ProducerTable(self.start_offset), True
         end = self.segments[-1].next_offset
         self.epochs.truncate_end(end)
         self.epochs.truncate_start(self.start_offset)
         kept = {segment.base_offset for segment in self.segments} | {end}
-        self._snapshots.remove(at for at in self._snapshots.offsets() if at not in kept)
+        self.snapshots.remove(at for at in self.snapshots.offsets() if at not in kept)
         if not read:
-            self.producers = self._snapshots.load(self.segments[0].base_offset, end)
+            self.producers = self.snapshots.load(self.segments[0].base_offset, end)
             replay(self.producers, self.segments, end)
         self.producers.end_offset = end
         # Nothing that was read here has become durable by being read (KAFKA-10101).

@@ -20,7 +20,7 @@ from barnabas.log.retention import delete_old_segments
 from barnabas.log.timestamps import first_not_older
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
-from barnabas.records.batch import CHECKED_FROM, TRANSACTIONAL, header_at
+from barnabas.records.batch import CHECKED_FROM, TRANSACTIONAL, assigned, header_at
 from barnabas.records.builder import BLANK, built
 from barnabas.records.control import EndMarker, end_marker_batch
 from barnabas.records.record import Record
@@ -206,11 +206,14 @@ class Drive:
         self, log: PartitionLog, ghost: Ghost, data: bytes, origin: Origin = Origin.CLIENT
     ) -> None:
         epoch = max(0, self._story.epoch)
+        stamped = assigned(memoryview(data), 0, header_at(data), log.end_offset, epoch)
+        ghost.begin_append(b"".join(stamped))
         try:
             done = log.append_as_leader(data, epoch, self._wall_ms(), origin)
         except Refused as refused:
             if refused.code is not ErrorCode.RECORD_LIST_TOO_LARGE:
                 raise Violation("I-05", f"{ghost.name}: {refused}") from refused
+            ghost.refused()
             return
         if isinstance(done, Duplicate):
             raise Violation("I-02", f"{ghost.name}: a new batch counts as {done}")
@@ -274,14 +277,18 @@ class Drive:
             # Of what the checksum covers; before that nothing can be noticed.
             size = header_at(data).size_bytes
             data[CHECKED_FROM + flip % (size - CHECKED_FROM)] ^= 1 << flip % 8
+        ghost.begin_append(bytes(data))
         try:
             done = copy.append_as_follower(data, source.epochs.latest, self._wall_ms())
         except Refused as refused:
             if not flip:
                 raise Violation("S-02", f"the copy refuses what is whole: {refused}") from refused
+            ghost.refused()
             return
         if done.last_offset >= done.first_offset:
             ghost.appended(copy, done.first_offset)
+        else:
+            ghost.refused()
         copy.set_high_watermark(copy.end_offset)
 
     async def _flush(self, log: PartitionLog, ghost: Ghost) -> None:

@@ -46,6 +46,15 @@ class Ghost:
 
     # --- what is done to the log -----------------------------------------------------------------
 
+    def begin_append(self, data: bytes) -> None:
+        """Learn that stamped batches are about to be appended: an error may leave any of them."""
+        more = [data[at : at + header.size_bytes] for at, header in batches(data)]
+        self.instead = ([*self.stored, *more], self.start)
+
+    def refused(self) -> None:
+        """Learn that nothing was appended."""
+        self.instead = None
+
     def appended(self, log: PartitionLog, first: int) -> None:
         """Learn that batches were appended from an offset on."""
         if first != self.end and not (self.name == "copy" and first > self.end):
@@ -59,6 +68,7 @@ class Ghost:
             self.stored.append(data[position : position + header.size_bytes])
         if self.end != log.end_offset:
             raise Violation("S-06", f"{self.name}: ends at {log.end_offset}, holds {self.end}")
+        self.instead = None
 
     def begin_cut(self, offset: int) -> None:
         """Learn that the log is about to be cut at an offset."""

@@ -1,17 +1,18 @@
 """The ``log`` profile: plans of operations and faults, and the scene they happen in."""
 
+import errno
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
 from barnabas.runtime.runtime import Runtime
-from barnabas.sim.disk_faults import DiskFaults, Latencies, Law
-from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults
+from barnabas.sim.disk_faults import DiskFaults, Injection, Latencies, Law
+from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults, one
 from barnabas.sim.plan import Fault, Operation, Param, Phases, Plan, draw_settings, draw_times
 from barnabas.sim.probes import Moment
 from barnabas.sim.process import Process
 from barnabas.sim.profile import Mutant, Scene
-from barnabas.sim.profiles.log.drive import LOGS, Drive, Story
+from barnabas.sim.profiles.log.drive import LOGS, PATH, Drive, Story
 from barnabas.sim.profiles.log.mutants import MUTANTS, plant
 from barnabas.sim.tape import stream
 from barnabas.sim.world import Checker, World
@@ -37,7 +38,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "append": 10,
     "produce": 14,
     "retry": 4,
-    "end": 5,
+    "end": 7,
     "fetch": 10,
     "flush": 4,
     "flush-behind": 4,
@@ -58,6 +59,20 @@ def flaky_writes(world: World, fault: Fault) -> Undo:
     rate = fault.param("per_million", 1_000)
     disk.faults = DiskFaults(write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate)
     return disk.heal
+
+
+def fail_sync(world: World, fault: Fault) -> None:
+    """Let one of the next syncs of a log's data fail, after which the kernel forgets its pages."""
+    disk = world.hosts[HOST].disk
+    under = f"{PATH}/plain-0"
+    disk.inject(Injection("sync", under, error=errno.EIO, after=fault.param("after")))
+
+
+def fail_index(world: World, fault: Fault) -> None:
+    """Let the next file that is opened in a log's directory not open: an index, or a segment."""
+    disk = world.hosts[HOST].disk
+    under = f"{PATH}/{fault.word('log', 'plain')}-0"
+    disk.inject(Injection("open", under, error=errno.EMFILE))
 
 
 class LogScene:
@@ -151,7 +166,11 @@ class LogProfile:
         name: Kind(kind.draw, kind.do, kind.timely, kind.personal)
         for name, kind in KINDS.items()
         if name in BEARABLE
-    } | {"disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes)}
+    } | {
+        "disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes),
+        "sync-fail": Kind(one(1, 1, after=(0, 0, 1, 3)), fail_sync),
+        "index-fail": Kind(one(1, 1, log=LOGS[:2]), fail_index),
+    }
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan: what is done to the logs, what goes wrong."""
