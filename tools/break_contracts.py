@@ -34,7 +34,10 @@ LAYERS: Final = "The tree reads top down"
 CORES: Final = "Cores are synchronous and silent"
 WORLD: Final = "Time, entropy, disk, sockets and threads come from barnabas.runtime"
 RUNTIME: Final = "The world is protocols; the bundle is on top"
-PARTIES: Final = "Third-party packages enter by one door each, and there is none yet"
+CHECKSUM: Final = "CRC-32C enters by records.checksum alone"
+CODECS: Final = "Codecs enter by records.compression alone"
+PARTIES: Final = "No other third-party package enters at all"
+RECORDS: Final = "Records: rules over records over codecs over the header"
 CYCLES: Final = "No cycles between sibling modules"
 MESSAGES: Final = "Messages know how they are declared and nothing else"
 SIMULATED: Final = "The simulated world has no door to the real one"
@@ -59,6 +62,16 @@ VIOLATIONS: Final = (
     Violation("runtime/clock.py", "from barnabas.runtime import runtime", RUNTIME),
     Violation("runtime/probes.py", "from barnabas.runtime import clock", RUNTIME),
     Violation("wire/codec.py", "import numpy", PARTIES),
+    Violation("records/batch.py", "import crc32c", CHECKSUM),
+    Violation("records/builder.py", "import cramjam", CODECS),
+    Violation("records/batch.py", "from barnabas.wire import codec", LAYERS),
+    Violation("records/batch.py", "import time", WORLD),
+    Violation("records/batch.py", "from crc32c import crc32c", CHECKSUM),
+    Violation("records/builder.py", "import cramjam", CODECS),
+    Violation("wire/connection.py", "from backports import zstd", CODECS),
+    Violation("records/control.py", "from barnabas.wire import codec", LAYERS),
+    Violation("records/record.py", "from barnabas.records import builder", RECORDS),
+    Violation("records/validation.py", "import time", WORLD),
     Violation("model/value.py", "from barnabas.model import errors, ids", CYCLES),
     Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
     Violation("sim/network.py", "import socket", SIMULATED),

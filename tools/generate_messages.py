@@ -96,8 +96,8 @@ def words(schema: Schema) -> str:
 
 def import_order(name: str) -> tuple[bool, str, int]:
     """Order imported names as ruff does: classes first, numbers by value."""
-    word, number = re.fullmatch(r"(\D+)(\d*)", name).groups()  # type: ignore[union-attr]
-    return not name[0].isupper(), word, int(number or 0)
+    word = name.rstrip("0123456789")
+    return not name[0].isupper(), word, int(name[len(word) :] or 0)
 
 
 class Module:
@@ -259,7 +259,7 @@ class Module:
 def index(schemas: list[Schema]) -> str:
     """Return the module that says what there is, so that nothing needs to be imported to know."""
     lines = [
-        HEAD + "# ruff: noqa: E501 - a table is read by its rows\n",
+        HEAD + "# ruff: noqa: E501 -- a table is read by its rows\n",
         '"""What there is, so that nothing needs to be imported to know."""',
         "",
         "from enum import IntEnum",

@@ -1,1 +1,15 @@
-"""Agreement with strangers: each suite is judged by something we did not write."""
+"""Agreement with strangers: each suite is judged by something we did not write.
+
+Apache Kafka's own classes (``judge``, built by Maven from ``java/``; 4.3.1, and for what later
+releases dropped 4.0.1 and 3.9.2):
+
+- ``test_schema``: our schema files say what the definitions in Kafka's jars say.
+- ``test_wire_java``: every message in every version, the same bytes both ways.
+- ``test_other_version_java``: what another version cannot say is dropped or refused alike.
+- ``test_bad_input_java``: broken messages are refused alike.
+- ``test_tables_java``: error codes, APIs, served versions, headers.
+
+kio, a Kafka codec from PyPI:
+
+- ``test_wire_kio``: every message in every version that it knows, the same bytes both ways.
+"""

@@ -11,6 +11,7 @@ Kafka serves now, 4.0.1 the early access of share groups, 3.9.2 what Kafka 4 dro
 import json
 import os
 import re
+import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
-from tests.wire.naive import Schema, Twin, Versions, read_schema
+from tests.wire.naive import Schema, Struct, Twin, Versions, as_json, read_schema
 
 PROJECT: Final = Path(__file__).parent / "java"
 
@@ -42,6 +43,8 @@ class Judge:
     def __init__(self, release: str) -> None:
         self.release = release
         self.classes = PROJECT / "target" / release / "classes"
+        if not (shutil.which("mvn") and shutil.which("java")):
+            raise RuntimeError("Apache Kafka's classes need Maven and JDK 17 on the path")
         maven = ["mvn", "--batch-mode", "--quiet", "--activate-profiles", f"kafka-{release}"]
         offline = subprocess.run(
             [*maven, "--offline", "compile"], cwd=PROJECT, capture_output=True, check=False
@@ -53,7 +56,7 @@ class Judge:
             if online.returncode:
                 raise RuntimeError(
                     f"Maven cannot build the judge of Kafka {release}; the first time it needs "
-                    f"JDK 17 and a repository it can download from:\n{online.stdout}"
+                    f"a repository to download from:\n{online.stdout}"
                 )
 
     @cached_property
@@ -61,8 +64,8 @@ class Judge:
         """Name the jars it stands on."""
         return (self.classes.parent / "classpath").read_text().split(os.pathsep)
 
-    def ask(self, lines: list[str]) -> list[str]:
-        """Send lines to a Java process; return what it answered after `ok`, or raise."""
+    def ask(self, lines: list[str]) -> list[list[str]]:
+        """Send lines to a Java process; return the parts of each answer, the first ok or error."""
         path = os.pathsep.join([str(self.classes), *self.jars])
         java = subprocess.run(
             ["java", "-cp", path, "barnabas.Wire"],
@@ -74,17 +77,17 @@ class Judge:
         answers = java.stdout.splitlines()
         if java.returncode or len(answers) != len(lines):
             raise RuntimeError(f"{len(answers)} answers to {len(lines)} questions:\n{java.stderr}")
-        return answers
+        return [answer.split("\t") for answer in answers]
 
     @cached_property
     def known(self) -> dict[str, Versions]:
         """Say which messages its classes know, in which versions."""
-        listed = self.table("list")
+        listed = self.table("messages")
         return {name: Versions(int(first), int(last)) for name, first, last in listed}
 
     def table(self, name: str) -> list[list[str]]:
         """Ask for one of its tables; return the words of each row."""
-        outcome, *rows = self.ask([name])[0].split("\t")
+        outcome, *rows = self.ask([name])[0]
         assert outcome == "ok", rows
         return [row.split() for row in rows]
 
@@ -102,6 +105,16 @@ class Judge:
                         if schema["validVersions"] != "none":
                             found[schema["name"]] = read_schema(schema)
         return found
+
+
+def to_read(name: str, version: int, data: bytes) -> str:
+    """Ask what bytes say, and to write them again."""
+    return f"read {name} {version} {data.hex()}"
+
+
+def to_write(name: str, version: int, message: Struct, other: int | None = None) -> str:
+    """Ask for the bytes of a message, in its own version or another."""
+    return f"write {name} {version} {version if other is None else other} {as_json(message)}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from barnabas.model.errors import ProtocolError
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
 from barnabas.wire.structs import Message
-from tests.compat.judge import Case, Judge, cases
+from tests.compat.judge import Case, Judge, cases, to_read
 from tests.fuzz.mutation import mutate
 from tests.wire.naive import twin
 from tests.wire.naive_bridge import from_message
@@ -84,8 +84,7 @@ def verdicts(judge: Judge) -> dict[tuple[str, int, bytes], list[str]]:
         if case.judge is judge
         for version, data in inputs(case)
     ]
-    lines = [f"decode {name} {version} {data.hex()}" for name, version, data in asked]
-    answers = (answer.split("\t") for answer in judge.ask(lines))
+    answers = judge.ask([to_read(*question) for question in asked])
     return dict(zip(asked, answers, strict=True))
 
 

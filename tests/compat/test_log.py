@@ -15,7 +15,7 @@ from tests.compat.log_judge import Answer, Judge, Order
 from tests.compat.log_workload import PROFILES, Workload
 
 DAY: Final = 150
-SEEDS: Final = range(4)
+SEEDS: Final = range(3)
 
 CASES: Final = [
     pytest.param(profile, seed, id=f"{profile}-{seed}") for profile in PROFILES for seed in SEEDS
@@ -28,6 +28,14 @@ def judge() -> Iterator[Judge]:
     started = Judge()
     yield started
     started.close()
+
+
+def codecs(profile: str) -> int:
+    """Return how many codecs a pair may use; what is compacted is compressed again, by each alone.
+
+    (`alone` has all of them everywhere.)
+    """
+    return 1 if "compact" in PROFILES[profile].get("cleanup.policy", "") else 5
 
 
 class Pair:
@@ -72,6 +80,12 @@ class Pair:
             except StopIteration:
                 order = None
         self.order({"order": "state"})
+
+    def ends(self) -> int:
+        """Return the end of both logs."""
+        ends = {engine.order({"order": "state"})["endOffset"] for engine, _ in self.engines()}
+        assert len(ends) == 1, ends
+        return ends.pop()
 
     def exchange(self) -> None:
         """Let each go on with what the other left."""
@@ -121,7 +135,7 @@ def without_producers(state: Answer) -> dict[str, Any]:
 def test_both_logs_answer_alike_and_leave_the_same_bytes(
     judge: Judge, tmp_path: Path, profile: str, seed: int
 ) -> None:
-    workload, pair = Workload(profile, seed), Pair(judge, tmp_path)
+    workload, pair = Workload(profile, seed, codecs(profile)), Pair(judge, tmp_path)
     pair.open(workload, clean=True)
     pair.live(workload, 2 * DAY)
     for engine, _ in pair.engines():
@@ -147,7 +161,7 @@ def contents(place: Path) -> dict[str, bytes]:
 def test_each_log_goes_on_with_what_the_other_left(
     judge: Judge, tmp_path: Path, profile: str, seed: int, stop: str
 ) -> None:
-    workload, pair = Workload(profile, 100 + seed), Pair(judge, tmp_path)
+    workload, pair = Workload(profile, 100 + seed, codecs(profile)), Pair(judge, tmp_path)
     clean = stop == "clean"
     pair.open(workload, clean=True)
     for _ in range(4):
@@ -156,5 +170,6 @@ def test_each_log_goes_on_with_what_the_other_left(
             engine.order({"order": "close" if clean else "abandon"})
         pair.exchange()
         pair.open(workload, clean)
+        workload.high_watermark = pair.ends()
         pair.order({"order": "highWatermark", "offset": workload.high_watermark})
         workload.resync(pair.order({"order": "state"}))

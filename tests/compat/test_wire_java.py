@@ -16,7 +16,7 @@ import pytest
 
 from barnabas.wire import codec
 from barnabas.wire.messages import message_class
-from tests.compat.judge import Case, Judge, cases
+from tests.compat.judge import Case, Judge, cases, to_read, to_write
 from tests.wire import naive
 from tests.wire.naive_bridge import from_message, to_message
 
@@ -45,10 +45,10 @@ class Question:
     def lines(self) -> list[str]:
         """Put it to Kafka: to read the bytes, and to write them if its JSON can say them."""
         data = naive.twin(self.name).encode(self.version, self.message)
-        read = f"decode {self.name} {self.version} {data.hex()}"
+        read = to_read(self.name, self.version, data)
         if self.has_unknown_tags:
             return [read]
-        return [read, f"encode {self.name} {self.version} {naive.as_json(self.message)}"]
+        return [read, to_write(self.name, self.version, self.message)]
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
@@ -88,7 +88,7 @@ def verdicts(judge: Judge) -> dict[Question, list[list[str]]]:
     ]
     found: dict[Question, list[list[str]]] = {}
     for (question, line), answer in zip(asked, judge.ask([line for _, line in asked]), strict=True):
-        outcome, *words = answer.split("\t")
+        outcome, *words = answer
         assert outcome == "ok", f"{line}\n{words}"
         found.setdefault(question, []).append(words)
     return found

@@ -38,12 +38,12 @@ def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     if not any(folder.iterdir()):
-        for number, data in enumerate(corpus(seed=1)):
-            (folder / f"good-{number:05}").write_bytes(data)
+        for number, good in enumerate(corpus(seed=1)):
+            (folder / f"good-{number:05}").write_bytes(good.choice + good.data)
     instrument_what_is_compiled()
-    for data in corpus(seed=2):
-        targets.message(data)
-    atheris.Setup(sys.argv, targets.message)
+    for good in corpus(seed=2):
+        targets.anything(good.choice + good.data)
+    atheris.Setup(sys.argv, targets.anything)
     atheris.Fuzz()
 
 

@@ -317,7 +317,7 @@ def test_a_lock_keeps_out_a_java_process_and_ends_with_its_process(
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == b"locked\n"
-        with pytest.raises(BlockingIOError, match="still running"):
+        with pytest.raises(BlockingIOError, match="another process"):
             disk.lock(str(tmp_path))
         other.kill()
     lock = disk.lock(str(tmp_path))

@@ -48,6 +48,7 @@ class Machine:
         self.disk: Final = SimDisk(draw or Calm())
         self.operations = 0
         self._held = False
+        self.opened: LogDirectory | None = None
         self.crash_at: int | None = None
         self.process = self.start()
         self.process.make_directory(PATH)
@@ -69,7 +70,13 @@ class Machine:
 
     def directory(self) -> LogDirectory:
         """Open the log directory."""
-        return run(LogDirectory.open(self.process, PATH))
+        self.opened = run(LogDirectory.open(self.process, PATH))
+        return self.opened
+
+    def directory_of(self) -> LogDirectory:
+        """Return the directory that was opened last."""
+        assert self.opened is not None
+        return self.opened
 
     def log(self, config: LogConfig = SMALL) -> PartitionLog:
         """Open the directory and the one log in it, which is made if it is not there."""

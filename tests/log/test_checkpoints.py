@@ -41,7 +41,14 @@ def test_an_empty_checkpoint_and_none_at_all_have_no_entries() -> None:
 
 @pytest.mark.parametrize(
     "garbage",
-    [b"1\n0\n", b"0\n2\norders 0 42\n", b"\0\0\0\0", b"0\n1\norders 0\n", b"0\n1\norders 0 4", b"0"],
+    [
+        b"1\n0\n",
+        b"0\n2\norders 0 42\n",
+        b"\0\0\0\0",
+        b"0\n1\norders 0\n",
+        b"0\n1\norders 0 4",
+        b"0",
+    ],
 )
 def test_garbage_is_told_from_a_checkpoint(garbage: bytes) -> None:
     with pytest.raises(CorruptLog):

@@ -90,9 +90,9 @@ def test_a_settled_index_is_durable_after_a_sync() -> None:
     assert list(again.entries()) == [(5, 258)]
 
 
-steps = st.lists(
-    st.tuples(st.integers(1, 5), st.integers(1, 50)), max_size=40
-) | st.lists(st.tuples(st.integers(1, 2), st.integers(1, 2)), min_size=900, max_size=3 * PACK_ENTRIES)
+steps = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 50)), max_size=40) | st.lists(
+    st.tuples(st.integers(1, 2), st.integers(1, 2)), min_size=900, max_size=3 * PACK_ENTRIES
+)
 
 
 @given(steps=steps, asked=st.lists(st.integers(-3, 6000), max_size=20), cut=st.integers(0, 5000))

@@ -242,7 +242,7 @@ entries = st.builds(
             last_sequence=st.integers(0, 2**31 - 1),
             last_offset=st.integers(0, 99),
             offset_delta=st.integers(0, 9),
-            timestamp=st.just(100),
+            timestamp=st.integers(99, 101),
         ),
         max_size=5,
     ).map(tuple),

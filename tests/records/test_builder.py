@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.records.batch import header_at, verify
-from barnabas.records.builder import BLANK, built, emptied
-from barnabas.records.compression import Codec
+from barnabas.records.builder import BLANK, built, emptied, recoded
+from barnabas.records.compression import Codec, TooManyBytes
 from barnabas.records.record import Record, records
 
 
@@ -106,6 +106,28 @@ def test_a_level_reaches_the_codec(codec: Codec) -> None:
     assert list(records(quick, 0, header_at(quick))) == list(
         records(thorough, 0, header_at(thorough))
     )
+
+
+@pytest.mark.parametrize("target", Codec)
+@pytest.mark.parametrize("source", Codec)
+def test_another_codec_holds_the_same_records(source: Codec, target: Codec) -> None:
+    entries = [Record(n, n, b"key", b"value %d" % n, ((b"h", None),)) for n in range(50)]
+    header = BLANK._replace(attributes=source | 0x10, producer_id=3, base_sequence=0)
+    data = b"before" + built(header, entries) + b"behind"
+    other = recoded(data, 6, header_at(data, 6), target)
+    verify(other, 0, header_at(other))
+    assert header_at(other).codec == target
+    assert header_at(other).is_transactional
+    assert list(records(other, 0, header_at(other))) == entries
+    assert recoded(other, 0, header_at(other), Codec.NONE) == built(
+        header._replace(attributes=0x10), entries
+    )
+
+
+def test_another_codec_is_not_a_way_around_the_bound() -> None:
+    bomb = built(BLANK._replace(attributes=Codec.ZSTD), [Record(0, 0, None, bytes(100_000))])
+    with pytest.raises(TooManyBytes):
+        recoded(bomb, 0, header_at(bomb), Codec.NONE, decompressed_bytes_max=100_000)
 
 
 @given(st.integers(0, 2**62), st.integers(-1, 2**31 - 1), st.integers(0, 0x7F0))

@@ -17,8 +17,10 @@ from barnabas.records.compression import (
     InvalidRecord,
     TooManyBytes,
     UnsupportedCodec,
+    blocks_package,
     compress,
     decompress,
+    zstd_package,
 )
 
 PACKED = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
@@ -107,6 +109,8 @@ def test_codecs_that_nobody_has_defined_are_unsupported(codec: int) -> None:
 @pytest.mark.parametrize("codec", [Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
 def test_a_missing_package_is_named(codec: Codec, monkeypatch: pytest.MonkeyPatch) -> None:
     package = "backports.zstd" if codec is Codec.ZSTD else "cramjam"
+    blocks_package.cache_clear()
+    zstd_package.cache_clear()
     monkeypatch.setitem(sys.modules, "cramjam", None)
     monkeypatch.delattr("backports.zstd")
     monkeypatch.setitem(sys.modules, "backports.zstd", None)
@@ -166,6 +170,14 @@ def test_zstd_without_a_declared_size_is_read_as_java_streams_it() -> None:
     streamed = packer.compress(b"hello" * 1000) + packer.flush()
     assert decompress(Codec.ZSTD, streamed, 5000) == b"hello" * 1000
     assert len(compress(Codec.ZSTD, b"hello" * 1000, 19)) < 100
+
+
+@given(texts.filter(bool))
+def test_no_lz4_block_is_mistaken_for_a_size(data: bytes) -> None:
+    # The package reads a block's first bytes as a size unless one is put before it.
+    block = bytes(cramjam.lz4.compress_block(data[: 64 * 1024], store_size=False))
+    frame = LZ4_HEADER + len(block).to_bytes(4, "little") + block + bytes(4)
+    assert decompress(Codec.LZ4, frame, PLENTY) == data[: 64 * 1024]
 
 
 def test_an_lz4_frame_is_written_by_hand_the_same() -> None:

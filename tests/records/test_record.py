@@ -88,8 +88,9 @@ def test_parts_are_views_of_a_view_and_copy_nothing() -> None:
 
 
 def test_append_time_is_the_time_of_every_record() -> None:
-    header = HEADER._replace(attributes=8)
-    assert [record.timestamp for record in parsed(BY_HAND, header)] == [9000]
+    for time in (9000, 0, -1):
+        header = HEADER._replace(attributes=8, max_timestamp=time)
+        assert [record.timestamp for record in parsed(BY_HAND, header)] == [time]
 
 
 @given(st.lists(entries, min_size=1, max_size=20), st.sampled_from([0, 8]))

@@ -321,7 +321,7 @@ def test_a_directory_is_locked_by_one_at_a_time(world: World) -> None:
     lock = world.disk.lock(world.root)
     assert world.disk.names(world.root) == [LOCK_NAME]
     for disk in (world.disk, world.other):
-        with pytest.raises(BlockingIOError, match=r"still running .*\.lock") as caught:
+        with pytest.raises(BlockingIOError, match=r"stop it .*\.lock") as caught:
             disk.lock(world.root)
         assert caught.value.errno == errno.EAGAIN
     lock.release()

@@ -26,6 +26,7 @@ from barnabas.sim.disk_content import (
     tear,
 )
 from barnabas.sim.disk_faults import Calm, Draw
+from tests.sim.allowed import Allowed
 from tests.sim.drawing import Seeded, Told
 
 STALE = (b"\xee" * PAGE, b"\xdd" * PAGE)
@@ -38,57 +39,6 @@ OUTCOMES: dict[str, Outcome] = {
     "tear": lambda durable, pending, draw: tear(durable, pending, draw, odds_of(draw), STALE),
     "hollow": lambda durable, pending, draw: hollow(durable, pending, draw, odds_of(draw)),
 }
-
-
-class Allowed:
-    """A stupid oracle: for every byte the values it may have, for the file its lengths."""
-
-    def __init__(self) -> None:
-        self.now = bytearray()
-        self.synced()
-
-    def write(self, offset: int, data: bytes) -> None:
-        self.now.extend(bytes(max(0, offset + len(data) - len(self.now))))
-        self.now[offset : offset + len(data)] = data
-        self._note(range(offset, offset + len(data)))
-
-    def resize(self, size: int) -> None:
-        before = len(self.now)
-        del self.now[size:]
-        self.now.extend(bytes(size - len(self.now)))
-        self._note(range(0))
-        for at in range(size, before):
-            self.values.setdefault(at, set()).add(0)
-            self.old(at)
-
-    def synced(self) -> None:
-        self.base = bytes(self.now)
-        self.values: dict[int, set[int]] = {}
-        self.sizes = {len(self.now)}
-
-    def old(self, at: int) -> None:
-        self.values[at].add(self.base[at] if at < len(self.base) else 0)
-
-    def _note(self, span: range) -> None:
-        self.sizes.add(len(self.now))
-        for at in span:
-            self.values.setdefault(at, set()).add(self.now[at])
-            self.old(at)
-
-    def check(self, content: Content, sizes: bool = True, stale: bool = False) -> None:
-        data = content.read(0, content.size)
-        assert len(data) == content.size
-        if sizes:
-            assert content.size in self.sizes
-        assert content.size <= max(self.sizes)
-        for at, byte in enumerate(data):
-            if stale and at >= len(self.base) and byte in (0xEE, 0xDD):
-                continue
-            allowed = self.values.get(at)
-            if allowed is None:
-                assert byte == (self.base[at] if at < len(self.base) else 0), f"synced byte {at}"
-            else:
-                assert byte in allowed, f"byte {at} is {byte}, allowed are {allowed}"
 
 
 def random_steps(random: Random, file: FileNode, allowed: Allowed, count: int) -> None:

@@ -31,6 +31,7 @@ from uuid import UUID
 SCHEMAS: Final = Path(__file__).parents[2] / "src" / "barnabas" / "wire" / "schema"
 UNKNOWN: Final = "_unknownTaggedFields"
 LENGTHS: Final = {"string": ">h", "bytes": ">i", "records": ">i"}
+"""What says how long it is, and how an inflexible version writes that."""
 
 Value: TypeAlias = "bool | int | float | str | bytes | UUID | list[Value] | dict[str, Value] | None"
 Struct: TypeAlias = "dict[str, Value]"
@@ -116,10 +117,16 @@ class Twin:
             raise ValueError(f"{len(data) - reader.position} bytes are left of a {self.name}")
         return message
 
-    def instance(self, version: int, random: Random, *, unknown: bool = False) -> Struct:
-        """Draw a message; with `unknown`, one that may carry tagged fields nobody knows."""
-        flexible = version in self.flexible
-        return draw_struct(self.fields, version, random, unknown=unknown and flexible, depth=0)
+    def instance(
+        self, version: int, random: Random, *, unknown: bool = False, plain: float = 0
+    ) -> Struct:
+        """Draw a message.
+
+        With `unknown`, it may carry tagged fields nobody knows; `plain` is the share of fields that
+        shall keep their defaults.
+        """
+        taste = Taste(random, unknown and version in self.flexible, plain)
+        return draw_struct(self.fields, version, taste, 0)
 
     def printed(self, message: Struct) -> str:
         """Write a message as Kafka's converter does, which leaves some things out."""
@@ -204,18 +211,17 @@ def default_of(field: Field, version: int) -> Value:
 
 
 def write_struct(fields: tuple[Field, ...], version: int, flexible: bool, message: Struct) -> bytes:
+    """Write the fields in order, and behind them the tagged ones in the order of their tags."""
     out = b""
     tagged: list[tuple[int, bytes]] = []
     for field in fields:
         if version not in field.versions:
             continue
-        if version in field.tagged:
-            if field.key in message and message[field.key] != default_of(field, version):
-                tagged.append(
-                    (field.tag, write_field(field, version, flexible, message[field.key]))
-                )
-        else:
+        if version not in field.tagged:
             out += write_field(field, version, flexible, message[field.key])
+        elif field.key in message and message[field.key] != default_of(field, version):
+            data = write_field(field, version, flexible, message[field.key])
+            tagged.append((field.tag, data))
     for tag, data in cast(list[tuple[int, bytes]], message.get(UNKNOWN, [])):
         tagged.append((tag, data))
     if flexible:
@@ -228,37 +234,35 @@ def write_struct(fields: tuple[Field, ...], version: int, flexible: bool, messag
 
 
 def write_field(field: Field, version: int, flexible: bool, value: Value) -> bytes:
+    """Write a field: null, an array, or one value."""
     flexible = flexible and not field.never_flexible
-    if value is None:
-        if version not in field.nullable:
-            raise ValueError(f"{field.name} is not nullable in version {version}")
-        if field.type == "struct" and not field.is_array:
+    if value is None and version not in field.nullable:
+        raise ValueError(f"{field.name} is not nullable in version {version}")
+    match value:
+        case None if field.type == "struct" and not field.is_array:
+            # A tagged struct says by a varint whether it is there (0 or 1), others by -1 or 1.
             return b"\x00" if version in field.tagged else b"\xff"
-        if flexible:
-            return write_uvarint(0)
-        return b"\xff\xff" if field.type == "string" and not field.is_array else b"\xff\xff\xff\xff"
-    if field.is_array:
-        elements = cast("list[Value]", value)
-        size = write_uvarint(len(elements) + 1) if flexible else struct.pack(">i", len(elements))
-        return size + b"".join(write_one(field, version, flexible, one) for one in elements)
-    if field.type == "struct" and version in field.nullable:
-        return b"\x01" + write_one(field, version, flexible, value)
-    return write_one(field, version, flexible, value)
+        case None:
+            return write_length(length_layout(field), -1, flexible)
+        case list():
+            count = write_length(">i", len(value), flexible)
+            return count + b"".join(write_one(field, version, flexible, one) for one in value)
+        case dict() if version in field.nullable:
+            return b"\x01" + write_one(field, version, flexible, value)
+        case _:
+            return write_one(field, version, flexible, value)
 
 
 def write_one(field: Field, version: int, flexible: bool, value: Value) -> bytes:
+    """Write one value, which may be an element of an array."""
     match field.type, value:
         case "struct", dict():
             return write_struct(field.fields, version, flexible, value)
         case "string", str():
-            data = value.encode()
-            return (
-                write_uvarint(len(data) + 1) if flexible else struct.pack(">h", len(data))
-            ) + data
+            text = value.encode()
+            return write_length(">h", len(text), flexible) + text
         case "bytes" | "records", bytes():
-            return (
-                write_uvarint(len(value) + 1) if flexible else struct.pack(">i", len(value))
-            ) + value
+            return write_length(">i", len(value), flexible) + value
         case "uuid", UUID():
             return value.bytes
         case "bool", bool():
@@ -269,6 +273,16 @@ def write_one(field: Field, version: int, flexible: bool, value: Value) -> bytes
             return struct.pack(INTEGERS[integer][2], value)
         case _:
             raise ValueError(f"{field.name} is of type {field.type}, not {value!r}")
+
+
+def length_layout(field: Field) -> str:
+    """Say how an inflexible version writes the length of a field."""
+    return ">h" if field.type == "string" and not field.is_array else ">i"
+
+
+def write_length(layout: str, length: int, flexible: bool) -> bytes:
+    """Write a length or a count, of which -1 means null."""
+    return write_uvarint(length + 1) if flexible else struct.pack(layout, length)
 
 
 def write_uvarint(value: int) -> bytes:
@@ -301,6 +315,10 @@ class Reader:
         value: int = struct.unpack(layout, self.take(struct.calcsize(layout)))[0]
         return value
 
+    def length(self, layout: str, flexible: bool) -> int:
+        """Read a length or a count, of which -1 means null."""
+        return self.uvarint() - 1 if flexible else self.number(layout)
+
     def uvarint(self) -> int:
         value = shift = 0
         while True:
@@ -312,14 +330,13 @@ class Reader:
 
 
 def read_struct(fields: tuple[Field, ...], version: int, reader: Reader) -> Struct:
+    """Read the fields in order, and then whatever tagged ones there are."""
     message: Struct = {}
     tagged: dict[int, Field] = {}
     for field in fields:
-        if version not in field.versions:
-            continue
         if version in field.tagged:
             tagged[field.tag] = field
-        else:
+        elif version in field.versions:
             message[field.key] = read_field(field, version, reader)
     if not reader.flexible:
         return message
@@ -341,38 +358,30 @@ def read_struct(fields: tuple[Field, ...], version: int, reader: Reader) -> Stru
 
 
 def read_field(field: Field, version: int, reader: Reader) -> Value:
+    """Read a field: null, an array, or one value."""
     flexible = reader.flexible and not field.never_flexible
-    nullable = version in field.nullable
-    if field.type == "struct" and not field.is_array:
-        if nullable:
-            # A tagged struct says by a varint whether it is there (0 or 1), others by -1 or 1.
-            marker = reader.uvarint() - 1 if version in field.tagged else reader.number(">b")
-            if marker < 0:
+    if not field.is_array and field.type not in LENGTHS:
+        if field.type == "struct" and version in field.nullable:
+            there = reader.uvarint() if version in field.tagged else reader.number(">b") + 1
+            if not there:
                 return None
-        return read_struct(field.fields, version, reader)
-    if not field.is_array and field.type not in ("string", "bytes", "records"):
         return read_one(field, version, reader, 0)
-    if flexible:
-        size = reader.uvarint() - 1
-    else:
-        size = reader.number(">h" if field.type == "string" and not field.is_array else ">i")
-    if size < 0:
-        if not nullable:
+    length = reader.length(length_layout(field), flexible)
+    if length < 0:
+        if version not in field.nullable:
             raise ValueError(f"{field.name} is null in version {version}")
         return None
     if not field.is_array:
-        return read_one(field, version, reader, size)
+        return read_one(field, version, reader, length)
     elements: list[Value] = []
-    for _ in range(size):
-        if field.type in ("string", "bytes", "records"):
-            length = reader.uvarint() - 1 if flexible else reader.number(LENGTHS[field.type])
-            elements.append(read_one(field, version, reader, length))
-        else:
-            elements.append(read_one(field, version, reader, 0))
+    for _ in range(length):
+        size = reader.length(LENGTHS[field.type], flexible) if field.type in LENGTHS else 0
+        elements.append(read_one(field, version, reader, size))
     return elements
 
 
 def read_one(field: Field, version: int, reader: Reader, size: int) -> Value:
+    """Read one value; `size` is how long it is, if it says so."""
     match field.type:
         case "struct":
             return read_struct(field.fields, version, reader)
@@ -394,19 +403,28 @@ def read_one(field: Field, version: int, reader: Reader, size: int) -> Value:
 # Random messages
 
 
-def draw_struct(
-    fields: tuple[Field, ...], version: int, random: Random, *, unknown: bool, depth: int
-) -> Struct:
+@dataclass(frozen=True)
+class Taste:
+    """What kind of messages to draw, and from what."""
+
+    random: Random
+    unknown: bool
+    plain: float
+
+
+def draw_struct(fields: tuple[Field, ...], version: int, taste: Taste, depth: int) -> Struct:
+    """Draw the fields of a struct, and now and then tags that nobody knows."""
     message: Struct = {}
+    random = taste.random
     for field in fields:
         if version not in field.versions:
             continue
         if version in field.tagged and random.random() < 0.5:
             continue
-        value = draw_field(field, version, random, unknown=unknown, depth=depth)
+        value = draw_field(field, version, taste, depth)
         if version not in field.tagged or value != default_of(field, version):
             message[field.key] = value
-    if unknown and random.random() < 0.3:
+    if taste.unknown and random.random() < 0.3:
         # Kafka refuses a tag that it knows from another version; the last tag of all is reserved.
         tags = {random.choice([0, 1, 5, 127, 128, 10_000, 2**31 - 2]) for _ in range(2)}
         tags -= {field.tag for field in fields}
@@ -417,25 +435,28 @@ def draw_struct(
     return message
 
 
-def draw_field(field: Field, version: int, random: Random, *, unknown: bool, depth: int) -> Value:
+def draw_field(field: Field, version: int, taste: Taste, depth: int) -> Value:
+    """Draw a field: its default, null, an array, or one value."""
+    random = taste.random
+    if random.random() < taste.plain:
+        return default_of(field, version)
     if version in field.nullable and random.random() < 0.25:
         return None
     if not field.is_array:
-        return draw_one(field, version, random, unknown=unknown, depth=depth)
+        return draw_one(field, version, taste, depth)
     most = 3 if depth < 2 else 2
-    return [
-        draw_one(field, version, random, unknown=unknown, depth=depth + 1)
-        for _ in range(random.randint(0, most))
-    ]
+    return [draw_one(field, version, taste, depth + 1) for _ in range(random.randint(0, most))]
 
 
 TEXTS: Final = ("", "a", "topic-1", "ключ", "日本語", "🦜", "\x00", "x" * 126, "x" * 127, "y" * 300)
 
 
-def draw_one(field: Field, version: int, random: Random, *, unknown: bool, depth: int) -> Value:
+def draw_one(field: Field, version: int, taste: Taste, depth: int) -> Value:
+    """Draw one value, as often as not one from the edge."""
+    random = taste.random
     match field.type:
         case "struct":
-            return draw_struct(field.fields, version, random, unknown=unknown, depth=depth)
+            return draw_struct(field.fields, version, taste, depth)
         case "string":
             return random.choice(TEXTS)
         case "bytes":

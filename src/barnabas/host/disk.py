@@ -40,7 +40,7 @@ from functools import partial
 from itertools import islice
 from typing import Final, TypeAlias
 
-from barnabas.runtime.disk import LOCK_NAME, Buffer, Mode
+from barnabas.runtime.disk import LOCK_NAME, LOCKED, Buffer, Mode
 
 # How many parts Linux takes in one pwritev (IOV_MAX).
 PARTS_MAX: Final = 1024
@@ -134,8 +134,7 @@ class HostDisk:
         except OSError as error:
             os.close(fd)
             if error.errno in (errno.EAGAIN, errno.EACCES):
-                why = "a process that is still running works in this directory"
-                raise BlockingIOError(errno.EAGAIN, why, path) from None
+                raise BlockingIOError(errno.EAGAIN, LOCKED, path) from None
             raise named(error, path) from None
         return HostDirectoryLock(fd)
 

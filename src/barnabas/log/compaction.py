@@ -21,7 +21,9 @@ Offsets never change; a batch keeps its bounds though records in its middle go. 
   of aborted transactions go at once.
 - *The last batch of a live producer* stays, if need be without its records, because it holds the
   producer's last sequence number (KAFKA-5490).
-- *The last batch of the round*, so that the log does not seem to end earlier.
+- *The last batch of every copy*, so that a segment always ends where the next one begins: a gap
+  between segments is then a name that was lost, and recovery can tell (Kafka keeps the last batch
+  of the round only).
 
 The map holds short keys as they are and long ones by a 128-bit hash; it is bounded by a number of
 keys, and a dirty part with more is cleaned in several rounds.  A batch is copied only if its
@@ -180,6 +182,7 @@ class Round:
         self._breathe: Final = breathe
         self._latest: dict[bytes, int] = {}
         self._mapped_end = 0
+        self._copy_end = 0
         self._fate = Fate()
         self._unrested_bytes = 0
 
@@ -219,6 +222,7 @@ class Round:
             suffix=CLEANED,
         )
         try:
+            self._copy_end = min(group[-1].next_offset, self._bound)
             for segment in group:
                 end = min(segment.next_offset, self._bound)
                 self._fate.learn(self._log.aborted_between(segment.base_offset, end))
@@ -287,7 +291,7 @@ class Round:
 
     def _keeps_place(self, header: BatchHeader) -> bool:
         """Tell whether a batch has to stay though nothing is left in it."""
-        if header.next_offset == self._bound:
+        if header.next_offset == self._copy_end:
             return True
         producer: ProducerEntry | None = None
         if header.has_producer_id:
@@ -341,8 +345,12 @@ class Fate:
             return Ended(True, None)
         has_records = header.producer_id in self._seen
         self._seen.pop(header.producer_id, None)
-        aborted = None if marker.commit else self._aborted.pop(header.producer_id, None)
-        return Ended(has_records, aborted)
+        if marker.commit:
+            return Ended(has_records, None)
+        # What an earlier round has taken out of the index has no records left, only, perhaps,
+        # the emptied batch that keeps its producer's sequence number.
+        aborted = self._aborted.pop(header.producer_id, None)
+        return Ended(has_records and aborted is not None, aborted)
 
     def _advance(self, offset: int) -> None:
         while self._to_come and self._to_come[0][0] <= offset:

@@ -32,7 +32,7 @@ from typing import Final, Protocol
 from barnabas.log.aborted import AbortedTransaction
 from barnabas.log.checkpoints import Checkpoint, encode_epochs
 from barnabas.log.config import LogConfig
-from barnabas.log.epochs import EpochCache, EpochEnd
+from barnabas.log.epochs import NO_EPOCH, EpochCache, EpochEnd
 from barnabas.log.health import Health
 from barnabas.log.index import OFFSET_ENTRY, TIME_ENTRY
 from barnabas.log.names import CLEANED, EPOCH_CHECKPOINT, SWAP, TopicPartition
@@ -182,10 +182,11 @@ class PartitionLog:
             self._epochs_changed += 1
         return Appended(first, last, NO_TIMESTAMP if append_ms is None else append_ms)
 
-    def append_as_follower(self, data: Buffer, wall_ms: int) -> Appended:
+    def append_as_follower(self, data: Buffer, leader_epoch: int, wall_ms: int) -> Appended:
         """Write batches exactly as the leader has them; a last one that is cut short is left out.
 
-        Raises ``Refused`` if they do not follow what is here, or are not what was sent.
+        Raises ``Refused`` if they do not follow what is here, or are not what was sent: no
+        checksum covers offset and epoch, so these have to fit the leader that is followed.
         """
         self._ready()
         view = memoryview(data)
@@ -211,7 +212,14 @@ class PartitionLog:
                         staging.marker(header, marker, header.base_offset)
                     elif not header.is_control:
                         staging.batch(header, header.base_offset)
-                if header.leader_epoch > (epochs[-1][0] if epochs else self.epochs.latest):
+                latest = epochs[-1][0] if epochs else self.epochs.latest
+                if header.leader_epoch > leader_epoch or NO_EPOCH < header.leader_epoch < latest:
+                    raise Refused(
+                        ErrorCode.CORRUPT_MESSAGE,
+                        f"{self.of}: batch at {header.base_offset} of epoch {header.leader_epoch}, "
+                        f"after {latest} and from the leader of {leader_epoch}",
+                    )
+                if header.leader_epoch > latest:
                     epochs.append((header.leader_epoch, header.base_offset))
                 end, last = position + header.size_bytes, header.last_offset
                 if header.max_timestamp > timestamp:
@@ -565,9 +573,10 @@ class PartitionLog:
             await self._reload_producers()
         except OSError as error:
             raise self.home.health.fail(error) from error
-        finally:
-            self._cutting = False
-            self._cuts += 1
+        # Not in a finally: a log that was cut half-way, as by a task that is cancelled, is not
+        # one to be appended to.
+        self._cutting = False
+        self._cuts += 1
         self.set_high_watermark(self.high_watermark)
 
     async def restart_at(self, offset: int, wall_ms: int) -> None:
@@ -598,9 +607,8 @@ class PartitionLog:
             self.producers = ProducerTable(offset)
         except OSError as error:
             raise self.home.health.fail(error) from error
-        finally:
-            self._cutting = False
-            self._cuts += 1
+        self._cutting = False
+        self._cuts += 1
         self.set_high_watermark(offset)
 
     async def _vouch_only_below(self, offset: int) -> None:
@@ -618,13 +626,11 @@ class PartitionLog:
         self._names_synced = max(self._names_synced, names)
 
     async def _reload_producers(self) -> None:
-        offsets = self.snapshots.offsets()
-        self.snapshots.remove(
-            at for at in offsets if not self.start_offset <= at <= self.end_offset
-        )
+        first, offsets = self._bases[0], self.snapshots.offsets()
+        self.snapshots.remove(at for at in offsets if not first <= at <= self.end_offset)
         self._names_changed += 1
         await self._sync_names()
-        self.producers = self.snapshots.load(self.start_offset, self.end_offset)
+        self.producers = self.snapshots.load(first, self.end_offset)
         replay(self.producers, self.segments, self.end_offset)
 
     async def advance_start(self, offset: int) -> None:

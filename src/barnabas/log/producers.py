@@ -20,8 +20,8 @@ replicated yet, because a new leader may not have it.
 Hard state: the log itself.  Snapshots (``.snapshot``) only shorten reading it again.  Kafka fixes
 the semantics (ProducerStateManager.java, ProducerAppendInfo.java) and the format, which holds the
 last batch of each producer.  Kafka reads as many entries as are announced and ignores what
-follows, checksum apart; so the other batches of the window follow there (docs/decisions/0010),
-and a retry is recognised after a restart, too.
+follows, checksum apart; so the whole window follows there (docs/decisions/0010), and a retry is
+recognised after a restart, too.
 """
 
 import struct
@@ -42,8 +42,8 @@ SNAPSHOT_VERSION: Final = 1
 SNAPSHOT_FRONT: Final = struct.Struct(">hIi")
 CHECKED_FROM: Final = 6
 ENTRY: Final = struct.Struct(">qhiqiqiq")
-EARLIER_TAG: Final = b"prev"
-EARLIER: Final = struct.Struct(">qiqiq")
+WINDOW_TAG: Final = b"last"
+IN_WINDOW: Final = struct.Struct(">qiqiq")
 
 
 class Origin(Enum):
@@ -297,7 +297,7 @@ class ProducerTable:
 
     def snapshot(self) -> bytes:
         """Return the content of a snapshot file at ``end_offset``."""
-        entries, earlier = [], []
+        entries, window = [], []
         for producer, entry in sorted(self.entries.items()):
             last = entry.batches[-1] if entry.batches else Appended(NO_SEQUENCE, NO_OFFSET, 0, -1)
             entries.append(
@@ -312,10 +312,11 @@ class ProducerTable:
                     entry.transaction_start,
                 )
             )
-            earlier += [EARLIER.pack(producer, *batch) for batch in entry.batches[:-1]]
+            if len(entry.batches) > 1 or last.timestamp != entry.last_timestamp:
+                window += [IN_WINDOW.pack(producer, *batch) for batch in entry.batches]
         body = b"".join(entries)
-        if earlier:
-            body += EARLIER_TAG + b"".join(earlier)
+        if window:
+            body += WINDOW_TAG + b"".join(window)
         counted = struct.pack(">i", len(entries)) + body
         return struct.pack(">hI", SNAPSHOT_VERSION, crc32c(counted)) + counted
 
@@ -332,14 +333,15 @@ def read_snapshot(content: bytes, offset: int, path: str) -> ProducerTable:
     end = SNAPSHOT_FRONT.size + count * ENTRY.size
     if count < 0 or end > len(content):
         raise CorruptLog(f"{path}: {count} producers in {len(content)} bytes")
-    earlier = read_earlier(content[end:], path)
+    windows = read_windows(content[end:], path)
     table = ProducerTable(offset)
     for entry in ENTRY.iter_unpack(content[SNAPSHOT_FRONT.size : end]):
         producer, epoch, sequence, last_offset, delta, timestamp, coordinator, start = entry
-        batches = (*earlier.get(producer, ()), Appended(sequence, last_offset, delta, timestamp))
-        table.entries[producer] = ProducerEntry(
-            epoch, coordinator, timestamp, start, batches if last_offset >= 0 else ()
-        )
+        batches: tuple[Appended, ...] = ()
+        if last_offset >= 0:
+            only = Appended(sequence, last_offset, delta, timestamp)
+            batches = tuple(windows.get(producer, [only]))
+        table.entries[producer] = ProducerEntry(epoch, coordinator, timestamp, start, batches)
     table.open = dict(
         sorted(
             (
@@ -353,14 +355,14 @@ def read_snapshot(content: bytes, offset: int, path: str) -> ProducerTable:
     return table
 
 
-def read_earlier(data: bytes, path: str) -> dict[int, list[Appended]]:
-    """Return the batches before each producer's last, if the snapshot is one of ours."""
-    if not data.startswith(EARLIER_TAG):
+def read_windows(data: bytes, path: str) -> dict[int, list[Appended]]:
+    """Return the last batches of producers, if the snapshot is one of ours."""
+    if not data.startswith(WINDOW_TAG):
         return {}
-    rest = data[len(EARLIER_TAG) :]
-    if len(rest) % EARLIER.size:
-        raise CorruptLog(f"{path}: {len(rest)} bytes of earlier batches")
-    earlier: dict[int, list[Appended]] = {}
-    for producer, *batch in EARLIER.iter_unpack(rest):
-        earlier.setdefault(producer, []).append(Appended(*batch))
-    return earlier
+    rest = data[len(WINDOW_TAG) :]
+    if len(rest) % IN_WINDOW.size:
+        raise CorruptLog(f"{path}: {len(rest)} bytes of batches")
+    windows: dict[int, list[Appended]] = {}
+    for producer, *batch in IN_WINDOW.iter_unpack(rest):
+        windows.setdefault(producer, []).append(Appended(*batch))
+    return windows

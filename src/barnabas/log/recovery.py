@@ -247,7 +247,7 @@ class Recovery:
         try:
             list(segment.aborted.entries())
         except CorruptLog:
-            table = self._snapshots.load(self.start_offset, segment.base_offset)
+            table = self._snapshots.load(self.segments[0].base_offset, segment.base_offset)
             replay(table, self.segments, segment.base_offset)
             segment.aborted.reset()
             for position, header in segment.headers():
@@ -274,7 +274,7 @@ class Recovery:
         # Nobody has made later snapshots durable, nor what they tell of.
         self._snapshots.remove(offset for offset in self._snapshots.offsets() if offset > first)
         self.epochs.truncate_end(first)
-        self.producers = self._snapshots.load(self.start_offset, first)
+        self.producers = self._snapshots.load(self.segments[0].base_offset, first)
         replay(self.producers, self.segments[:trusted], first)
         self._bytes_total = sum(segment.size_bytes for segment in doubtful)
         expected = first
@@ -309,6 +309,9 @@ class Recovery:
                 Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
             )
         segment.size_bytes = position
+        found = segment.find(self.recovery_point)
+        if found is not None:
+            segment.doubt(found[0])
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
         """Take the batches of a window into indexes, epochs and producers.
@@ -372,7 +375,7 @@ class Recovery:
         kept = {segment.base_offset for segment in self.segments} | {end}
         self._snapshots.remove(at for at in self._snapshots.offsets() if at not in kept)
         if not read:
-            self.producers = self._snapshots.load(self.start_offset, end)
+            self.producers = self._snapshots.load(self.segments[0].base_offset, end)
             replay(self.producers, self.segments, end)
         self.producers.end_offset = end
         # Nothing that was read here has become durable by being read (KAFKA-10101).

@@ -47,6 +47,9 @@ async def delete_old_segments(log: PartitionLog, wall_ms: int) -> int:
         return 0
     if count == len(log.segments):
         log.roll(wall_ms)
+    # The snapshot where the log is going to begin is all that will be known of the producers
+    # before: it has to be durable first.
+    await log.flush()
     start = log.segments[count].base_offset
     if start > log.start_offset:
         await log.advance_start(start)

@@ -35,6 +35,12 @@ from barnabas.runtime.disk import Buffer, Disk, File
 # costs a read that a page cache answers anyway.
 WINDOW_BYTES: Final = 4096
 
+# Reserved ahead, if at all: zeros that are there already make a sync cheaper, and writing many of
+# them at once would keep everybody waiting.
+RESERVE_BYTES: Final = 4 << 20
+
+REWRITE_BYTES: Final = 1 << 20
+
 
 @value
 class Slice:
@@ -77,6 +83,9 @@ class Segment:
         self._index_interval_bytes: Final = index_interval_bytes
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
+        self._reserve_to = self._reserved = 0
+        self._doubted = (0, 0)
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"Segment({self.base_offset}…{self.next_offset}, {self.size_bytes} bytes)"
@@ -94,9 +103,9 @@ class Segment:
         """Make an empty segment; its name is durable once the directory is synced."""
         path = f"{directory}/{segment_file(base_offset, LOG)}{suffix}"
         file = disk.open(path, "exclusive")
-        if reserve_bytes:
-            file.allocate(reserve_bytes)
-        return cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
+        segment = cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
+        segment._reserve_to = reserve_bytes
+        return segment
 
     @classmethod
     def open(
@@ -127,6 +136,9 @@ class Segment:
         ``timestamp`` is the youngest in them, ``timestamp_offset`` the last offset of its batch.
         """
         position = self.size_bytes
+        if self._reserved < position + size_bytes <= self._reserve_to:
+            self._reserved = min(self._reserve_to, position + size_bytes + RESERVE_BYTES)
+            self.file.allocate(self._reserved)
         self.file.write(position, parts)
         # The offsets are taken from here on, whatever becomes of an index: were an error to come
         # between, the next append would use them again (KAFKA-7866).
@@ -287,15 +299,32 @@ class Segment:
             if kept.max_timestamp > self._youngest[0]:
                 self._youngest = (kept.max_timestamp, kept.last_offset)
 
+    def doubt(self, position: int) -> None:
+        """Take it that from a position on the disk may not have what reading shows.
+
+        After a sync that failed, a process that starts anew reads from memory what the device
+        never got, and a further sync succeeds because nothing is to be written any more.  What
+        nobody has seen a sync succeed for is therefore written again before it is synced.
+        """
+        self._doubted = (position, self.size_bytes)
+
     async def sync(self) -> None:
-        """Return when everything in the segment is durable, the names of its files excepted."""
-        await self.file.sync()
-        await self.offsets.sync()
-        await self.times.sync()
-        await self.aborted.sync()
+        """Return when everything in the segment is durable, the names of its files excepted.
+
+        A segment that was closed meanwhile is no longer part of the log, and not synced.
+        """
+        position, end = self._doubted
+        self._doubted = (0, 0)
+        for at in range(position, min(end, self.size_bytes), REWRITE_BYTES):
+            count = min(REWRITE_BYTES, self.size_bytes - at)
+            self.file.write(at, [self.file.read(at, count)])
+        for part in (self.file, self.offsets, self.times, self.aborted):
+            if not self._closed:
+                await part.sync()
 
     def close(self) -> None:
         """Give the files back."""
+        self._closed = True
         self.file.close()
         self.offsets.close()
         self.times.close()

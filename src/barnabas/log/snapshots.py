@@ -56,7 +56,9 @@ class Snapshots:
     async def sync(self) -> None:
         """Return when the snapshots written so far are durable, their names excepted."""
         for offset, file in list(self._unsynced.items()):
-            await file.sync()
+            # While one was waited for, others may have been removed, or synced by somebody else.
+            if self._unsynced.get(offset) is file:
+                await file.sync()
             if self._unsynced.get(offset) is file:
                 del self._unsynced[offset]
                 file.close()
@@ -73,10 +75,14 @@ class Snapshots:
         while self._unsynced:
             self._unsynced.popitem()[1].close()
 
-    def load(self, log_start: int, end_offset: int) -> ProducerTable:
-        """Return the newest table in a range; snapshots that are not whole are removed."""
+    def load(self, first: int, end_offset: int) -> ProducerTable:
+        """Return the newest table from where the first segment begins up to an offset.
+
+        Below its start offset a log may hold records that are deleted but still there; what they
+        tell of producers is as true as before.  Snapshots that are not whole are removed.
+        """
         for offset in reversed(self.offsets()):
-            if log_start <= offset <= end_offset:
+            if first <= offset <= end_offset:
                 path = self.path(offset)
                 file = self._disk.open(path, "read")
                 content = file.read(0, file.size())
@@ -86,7 +92,7 @@ class Snapshots:
                 except CorruptLog:
                     # Derived: the log below it says the same, and takes longer to say it.
                     self.remove([offset])
-        return ProducerTable(log_start)
+        return ProducerTable(first)
 
 
 def marker_in(data: Buffer, position: int, header: BatchHeader) -> Marker | None:

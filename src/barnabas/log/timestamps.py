@@ -25,6 +25,15 @@ class TimestampedOffset:
 
 def first_not_older(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
     """Return the first record whose timestamp is at least this; None if all are older."""
+    log.home.health.check()
+    try:
+        return search(log, timestamp)
+    except OSError as error:
+        raise log.home.health.fail(error) from error
+
+
+def search(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
+    """Return the first record that is not older, or let the disk's error through."""
     for segment in log.segments:
         if segment.next_offset <= log.start_offset or segment.youngest[0] < timestamp:
             continue
@@ -39,9 +48,30 @@ def first_not_older(log: PartitionLog, timestamp: int) -> TimestampedOffset | No
 
 def youngest(log: PartitionLog) -> TimestampedOffset | None:
     """Return the first of the records with the largest timestamp (KIP-734)."""
-    segments = [segment for segment in log.segments if segment.next_offset > log.start_offset]
-    best = max((segment.youngest[0] for segment in segments), default=NO_TIMESTAMP)
+    log.home.health.check()
+    best = NO_TIMESTAMP
+    try:
+        for segment in log.segments:
+            if segment.next_offset > log.start_offset:
+                best = max(best, youngest_from(segment, log.start_offset))
+    except OSError as error:
+        raise log.home.health.fail(error) from error
     return None if best == NO_TIMESTAMP else first_not_older(log, best)
+
+
+def youngest_from(segment: Segment, start_offset: int) -> int:
+    """Return the largest timestamp of a segment's records that are not deleted."""
+    if segment.base_offset >= start_offset:
+        return segment.youngest[0]
+    best = NO_TIMESTAMP
+    for position, header in segment.headers(segment.offsets.position_below(start_offset)):
+        if header.base_offset >= start_offset:
+            best = max(best, header.max_timestamp)
+        elif header.last_offset >= start_offset:
+            data = segment.slice(position, header.size_bytes).read()
+            kept = (one for one in records(data, 0, header) if one.offset >= start_offset)
+            best = max(best, max((one.timestamp for one in kept), default=NO_TIMESTAMP))
+    return best
 
 
 def within(

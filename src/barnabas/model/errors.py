@@ -26,7 +26,10 @@ class ErrorCode(IntEnum):
     retriable: bool
 
     def __new__(cls, code: int, words: str = "", retriable: bool = False) -> "ErrorCode":
-        """Make an int that knows its meaning."""
+        """Make an int that knows its meaning.
+
+        Only the lines below give words; ``ErrorCode(35)`` looks a code up and needs none.
+        """
         member = int.__new__(cls, code)
         member._value_ = code
         member.words = words
@@ -173,7 +176,7 @@ class ErrorCode(IntEnum):
     SHARE_SESSION_LIMIT_REACHED = 133, "too many share sessions", AGAIN
 
 
-class Refused(Exception):  # noqa: N818 - it is what happened to the request, not an error of ours
+class Refused(Exception):  # noqa: N818 -- it is what happened to the request, not an error of ours
     """A peer asked for what cannot be: the code to answer with, and why in one sentence."""
 
     def __init__(self, code: ErrorCode, why: str = "") -> None:
@@ -201,7 +204,7 @@ class UnsupportedVersionError(LocalProtocolError):
     """We meant to say what the version agreed upon cannot carry."""
 
 
-class CorruptLog(Exception):  # noqa: N818 - the state of a log, as Refused is that of a request
+class CorruptLog(Exception):  # noqa: N818 -- the state of a log, as Refused is that of a request
     """A log holds bytes that we did not write there: where, and what was expected."""
 
     def __init__(self, why: str) -> None:

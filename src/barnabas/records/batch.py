@@ -190,8 +190,11 @@ def batches(data: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]
     accept that compares where the last batch ended with the length of the data.
     """
     end = len(data)
+    unpack, make = HEADER.unpack_from, tuple.__new__
     while end - position >= HEADER_BYTES:
-        header = header_at(data, position)
+        header = make(BatchHeader, unpack(data, position))
+        if header.magic != MAGIC or header.length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+            header_at(data, position)  # says what is wrong
         following = position + LOG_OVERHEAD_BYTES + header.length
         if following > end:
             return
@@ -221,7 +224,8 @@ def verify(data: Buffer, position: int, header: BatchHeader) -> None:
             f"batch at offset {header.base_offset}: {len(data) - position} of "
             f"{header.size_bytes} bytes are there"
         )
-    crc = crc32c(memoryview(data)[position + CHECKED_FROM : end])
+    view = data if type(data) is memoryview else memoryview(data)
+    crc = crc32c(view[position + CHECKED_FROM : end])
     if crc != header.crc:
         raise CorruptBatch(
             f"batch at offset {header.base_offset}, {header.size_bytes} bytes: "

@@ -13,6 +13,8 @@ What compaction relies on:
 - With the delete horizon's bit set, the base timestamp of the header is the horizon and stays.
 - With ``LogAppendTime`` the max timestamp of the header is the time of all records and stays.
 - ``emptied`` makes the batch of no records that keeps a live producer's last sequence.
+
+``recoded`` changes the codec and nothing else.
 """
 
 from collections.abc import Iterable
@@ -34,9 +36,9 @@ from barnabas.records.batch import (
     PREFIX,
     BatchHeader,
 )
-from barnabas.records.checksum import crc32c
-from barnabas.records.compression import Codec, compress
-from barnabas.records.record import Record, encoded
+from barnabas.records.checksum import Buffer, crc32c
+from barnabas.records.compression import Codec, compress, decompress
+from barnabas.records.record import DECOMPRESSED_BYTES_MAX, Record, encoded
 
 BLANK: Final = BatchHeader(
     base_offset=0,
@@ -88,6 +90,25 @@ def emptied(header: BatchHeader) -> bytes:
         ),
         b"",
     )
+
+
+def recoded(
+    data: Buffer,
+    position: int,
+    header: BatchHeader,
+    codec: Codec,
+    level: int | None = None,
+    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX,
+) -> bytes:
+    """Return a batch with its records in another codec, for topics whose ``compression.type`` asks.
+
+    The records are not looked at: compressed or not, they are the same bytes.  The batch may grow,
+    so a leader compares it with ``max.message.bytes`` once more.
+    """
+    packed = memoryview(data)[position + HEADER_BYTES : position + header.size_bytes]
+    body = bytes(decompress(header.codec, packed, decompressed_bytes_max))
+    attributes = header.attributes & ~CODEC_BITS | codec
+    return joined(header._replace(attributes=attributes), compress(codec, body, level))
 
 
 def joined(header: BatchHeader, body: bytes) -> bytes:

@@ -25,6 +25,7 @@ import struct
 import sys
 import zlib
 from enum import IntEnum
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from barnabas.records.batch import CorruptBatch
@@ -167,6 +168,8 @@ def unsnapped(data: memoryview, bytes_max: int) -> memoryview:
         total = sum(sizes)
         if total > bytes_max:
             raise TooManyBytes(f"snappy: {total} bytes, allowed are {bytes_max}")
+        if len(blocks) == 1:
+            return memoryview(package.snappy.decompress_raw(blocks[0]))
         unpacked = memoryview(bytearray(total))
         at = 0
         for block, size in zip(blocks, sizes, strict=True):
@@ -215,7 +218,7 @@ def lz4_framed(data: bytes) -> bytes:
     return b"".join(parts)
 
 
-def lz4_unframed(data: memoryview, bytes_max: int) -> bytearray:
+def lz4_unframed(data: memoryview, bytes_max: int) -> Buffer:
     """Decompress the blocks of an LZ4 frame.
 
     The header's checksum is not looked at: the batch has one over everything, and clients from
@@ -223,35 +226,32 @@ def lz4_unframed(data: memoryview, bytes_max: int) -> bytearray:
     """
     block_bytes_max, checksum_bytes, at = lz4_header(data)
     package = blocks_package()
-    unpacked = bytearray()
-    room = memoryview(b"")
+    parts: list[memoryview] = []
+    allowed = bytes_max
     while True:
         if len(data) - at < SIZE.size:
             raise InvalidRecord("lz4: the frame has no end mark")
         (word,) = SIZE.unpack_from(data, at)
         at += SIZE.size
         if word == 0:
-            return unpacked
+            return parts[0] if len(parts) == 1 else b"".join(parts)
         size = word & ~LZ4_STORED
         if size > min(block_bytes_max, len(data) - at):
             raise InvalidRecord(f"lz4: a block of {size} bytes where {len(data) - at} are left")
-        block = data[at : at + size]
+        part = data[at : at + size]
         at += size + checksum_bytes
-        if word & LZ4_STORED:
-            unpacked += block
-        else:
+        if not word & LZ4_STORED:
             most = min(block_bytes_max, size * LZ4_EXPANSION_MAX)
-            if len(room) < most:
-                room = memoryview(bytearray(most))
             # The package insists on a size before the block.  It takes it for the room there is,
             # and returns the size in truth; without one it may mistake the block's first bytes.
             try:
-                got = package.lz4.decompress_block_into(SIZE.pack(most) + block, room)
+                part = memoryview(package.lz4.decompress_block(SIZE.pack(most) + part))
             except package.DecompressionError as error:
                 raise InvalidRecord(f"lz4: {error}") from error
-            unpacked += room[:got]
-        if len(unpacked) > bytes_max:
+        allowed -= len(part)
+        if allowed < 0:
             raise TooManyBytes(f"lz4: more than {bytes_max} bytes")
+        parts.append(part)
 
 
 def lz4_header(data: memoryview) -> tuple[int, int, int]:
@@ -298,6 +298,7 @@ def unzstd(data: Buffer, bytes_max: int) -> bytes:
 # --- The packages ---------------------------------------------------------------------------
 
 
+@cache
 def blocks_package() -> "ModuleType":
     """Import the package for blocks of snappy and lz4."""
     try:
@@ -308,6 +309,7 @@ def blocks_package() -> "ModuleType":
     return package
 
 
+@cache
 def zstd_package() -> "ModuleType":
     """Import zstd, which the standard library has from Python 3.14 on."""
     try:

@@ -31,6 +31,7 @@ Mode: TypeAlias = Literal["read", "write", "create", "exclusive"]
 # Made in a directory that is locked, and left there: Kafka's name, so that neither of us works in
 # a directory where the other is at work.
 LOCK_NAME: Final = ".lock"
+LOCKED: Final = "another process works in this directory; stop it or point this one elsewhere"
 
 
 class File(Protocol):

@@ -1,6 +1,7 @@
 """Randomness, drawn by shells and handed into cores as plain numbers."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
 
 
 class Entropy(Protocol):
@@ -19,5 +20,29 @@ class Entropy(Protocol):
         ...
 
     def uuid(self) -> bytes:
-        """Return the sixteen bytes of a version 4 UUID that is not one of Kafka's reserved ones."""
+        """Return the sixteen bytes of a version 4 UUID that Kafka could have drawn.
+
+        Not one of the reserved ones, and not one whose text begins with a dash.
+        """
         ...
+
+
+# Kafka writes a UUID in base64url and never draws one whose text begins with "-", which a command
+# line would take for an option (org.apache.kafka.common.Uuid).  That is the 62nd letter, so the
+# upper six bits of the first byte.
+DASH: Final = 62
+
+
+def drawn_uuid(octets: Callable[[int], bytes]) -> bytes:
+    """Make a UUID from random bytes, as every world does.
+
+    Kafka reserves the UUIDs whose number is below 100 (Uuid.ZERO_UUID, the metadata topic's, and
+    those of DirectoryId); the version in a version 4 UUID keeps it far from them.
+    """
+    while True:
+        drawn = bytearray(octets(16))
+        if drawn[0] >> 2 != DASH:
+            break
+    drawn[6] = drawn[6] & 0x0F | 0x40
+    drawn[8] = drawn[8] & 0x3F | 0x80
+    return bytes(drawn)

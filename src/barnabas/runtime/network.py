@@ -19,13 +19,22 @@ Non-obvious:
   claims.
 - ``send`` does not block.  Whoever produces more than the peer takes must look at
   ``unsent_bytes`` or await ``drained()``.
+- A peer that ends its side has ended the connection, even in the middle of a frame: no more is
+  read, what is queued is sent, and ``closed(None)`` follows.  A paused connection learns of it when
+  it resumes or sends.
+- ``closed`` is a call of its own, in a later turn of the loop: never from within ``send``,
+  ``close``, ``abort`` or ``received``.  Between ``close`` or ``abort`` and ``closed`` nothing is
+  received.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from barnabas.model.value import value
 from barnabas.runtime.disk import Buffer, File
+
+# ``unsent_bytes`` is small from here on down.
+DRAINED_BYTES: Final = 65_536
 
 
 @value
@@ -67,11 +76,16 @@ class Connection(Protocol):
     def send_file(self, file: File, offset: int, count: int) -> None:
         """Send a slice of a file, in its turn, past Python where the platform can.
 
-        If the file turns out shorter, the connection is aborted: the peer was promised more.
+        The file stays open for as long, even if its owner closes it.  If it turns out shorter,
+        the connection is aborted: the peer was promised more.
         """
 
     async def drained(self) -> None:
-        """Return when ``unsent_bytes`` is small again; raise ``ConnectionError`` if it closed."""
+        """Return when ``unsent_bytes`` is small.
+
+        Raises ``ConnectionError`` on a connection that is closing or closed, so that nobody goes
+        on producing for it.
+        """
 
     def expect(self, count: int) -> None:
         """Hint that ``received`` will consume nothing before it sees ``count`` bytes."""
@@ -83,10 +97,16 @@ class Connection(Protocol):
         """Read again.  Harmless when reading."""
 
     def close(self) -> None:
-        """Send what is queued, then close.  ``closed(None)`` follows."""
+        """Send what is queued, however long the peer takes, then close; ``closed(None)`` follows.
+
+        Harmless when closing or closed; ``abort`` is the way out of a wait that is too long.
+        """
 
     def abort(self) -> None:
-        """Drop what is queued and reset.  ``closed`` follows."""
+        """Drop what is queued and reset: the peer learns of an error.
+
+        ``closed`` with a ``ConnectionAbortedError`` follows.  Harmless when closed.
+        """
 
 
 class Receiver(Protocol):
@@ -98,12 +118,17 @@ class Receiver(Protocol):
     def received(self, data: memoryview) -> int:
         """Look at all bytes not consumed yet and return how many are consumed now.
 
-        Called again only when more bytes have arrived.  Raising aborts the connection.
+        Called again only when more bytes have arrived.  Raising is a bug: the connection is
+        aborted, ``closed`` is told the exception, and the exception ends the process's life.
         """
         ...
 
     def closed(self, error: Exception | None) -> None:
-        """Learn that the connection is over; None for an orderly end.  The last call."""
+        """Learn that the connection is over; None for an orderly end.  The last call.
+
+        Otherwise an ``OSError`` (``ConnectionError`` from the peer or from ``abort``), or what
+        this receiver itself has raised.
+        """
 
 
 class Listener(Protocol):

@@ -18,15 +18,16 @@ The world (kernel, nemesis, oracles) uses ``SimDisk``:
 - ``wipe`` and ``image``/``restore`` replace the machine's disk by an empty or an earlier one;
 - ``faults``, ``inject``, ``trouble`` make operations fail; ``rot`` and ``break_sectors`` damage
   what was durable, after asking ``may_destroy``;
-- ``durable_content`` and the hashes are for oracles and fingerprints.
+- ``durable_files``, ``durable_content`` and the hashes are for oracles and fingerprints.
 
 Non-obvious:
 
 - A sync makes durable what was written before it was *asked for*, at the moment it returns.  What
   is written while it waits stays at risk, and a power loss while it waits may leave anything.
 - A failed sync behaves as Linux does (Rebello et al., USENIX ATC 2020): the pages count as clean,
-  reads still show them, each open file hears of it once, and a file opened afterwards syncs with
-  success though the data is not there.  ``SimFile`` itself keeps failing, as the contract says.
+  reads show them until the cache forgets them, each open file hears of it once, and a file opened
+  afterwards syncs with success though the data is not there.  ``SimFile`` itself keeps failing, as
+  the contract says.
 - Plain calls charge the process's time through ``charge_ns``; nothing else happens meanwhile.
 """
 
@@ -89,7 +90,7 @@ class SimDisk:
     """The disk of one simulated host."""
 
     def __init__(self, draw: Draw, capacity_bytes: int = 1 << 40) -> None:
-        self.draw: Final = draw
+        self.draw = draw
         self.capacity_bytes = capacity_bytes
         self.latencies = Latencies()
         self.faults = DiskFaults()
@@ -158,6 +159,10 @@ class SimDisk:
         self._troubles[directory] = trouble
         self.suffered[trouble] += 1
 
+    def relieve(self, directory: str) -> None:
+        """End the trouble of one directory; harmless when it has none."""
+        self._troubles.pop(directory, None)
+
     def heal(self) -> None:
         """End all troubles, rates and waiting faults.  What was damaged stays damaged."""
         self._troubles.clear()
@@ -192,6 +197,11 @@ class SimDisk:
         """Let the page cache forget everything clean."""
         for _, node in files(self.names.root, "", durable=False):
             node.evict()
+
+    def durable_files(self) -> list[tuple[str, int]]:
+        """Return the files that durably have a name, sorted, and how long they durably are."""
+        found = files(self.names.root, "", durable=True)
+        return [(path, node.durable.size) for path, node in found]
 
     def durable_content(self, path: str) -> Content | None:
         """Return what is durable of the file that durably has this name: to look at only."""
@@ -732,6 +742,8 @@ class SimFile:
             error = errno.EIO
         if error:
             node.lose(number, disk.draw)
+            if disk.draw.chance("disk.sync.evicted", 250_000):
+                node.evict()
         if node.failures != self._seen_failures:
             self._lost = error or errno.EIO
             raise failure(self._lost, path)

@@ -189,9 +189,11 @@ class FileNode:
             return
         if count < len(self.pending):
             # What was written while the sync was under way has no right to be durable.
-            self.durable.apply(self.pending[:count])
-            for index in self.durable.pages:
-                self.durable.freeze(index)
+            done = self.pending[:count]
+            self.durable.apply(done)
+            for index in {index for operation in done for index in touched(operation)}:
+                if index in self.durable.pages:
+                    self.durable.freeze(index)
             self._forget(count)
             return
         if self.lowest < self.durable.size:
@@ -303,12 +305,11 @@ def cut(durable: Content, pending: Sequence[Operation], draw: Draw) -> Content:
     content.apply(pending[:kept])
     if kept < len(pending):
         match pending[kept]:
-            case Write(offset, data):
-                first = offset // SECTOR
-                sectors = (offset + len(data) - 1) // SECTOR - first + 1
-                end = (first + draw.below("disk.crash.torn", sectors)) * SECTOR
+            case Write(offset, data) if draw.chance("disk.crash.torn", 500_000):
+                first, last = offset // SECTOR, (offset + len(data) - 1) // SECTOR
+                end = (first + draw.below("disk.crash.sectors", last - first + 1)) * SECTOR
                 content.write(offset, data[: max(0, end - offset)])
-            case Resize():
+            case _:
                 pass
     return content
 

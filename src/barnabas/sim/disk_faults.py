@@ -16,6 +16,7 @@ import errno
 from typing import Final, Literal, Protocol, TypeAlias
 
 from barnabas.model.value import value
+from barnabas.runtime.disk import LOCKED
 
 # prefix      every file is cut at some operation, names come true in the order they were changed
 # block       every 4 KiB block and every name at a version of its own, as the contract allows
@@ -29,7 +30,7 @@ Kind: TypeAlias = Literal["open", "read", "write", "resize", "sync", "names", "s
 Trouble: TypeAlias = Literal["read-only", "vanished", "full"]
 
 WHY: Final = {
-    errno.EAGAIN: "a process that is still running works in this directory",
+    errno.EAGAIN: LOCKED,
     errno.EEXIST: "File exists",
     errno.EINVAL: "Invalid argument",
     errno.EIO: "Input/output error",

@@ -79,6 +79,7 @@ def response_class(key: ApiKey) -> type[Response]:
     return cast(type[Response], message_class(f"{APIS[key].name}Response"))
 
 
+@cache
 def request_header_version(key: int, version: int) -> int:
     """Say which header a request has: 2 has tags, 1 a client id, 0 neither."""
     if version in APIS[key].flexible:
@@ -86,6 +87,7 @@ def request_header_version(key: int, version: int) -> int:
     return 0 if key == ApiKey.CONTROLLED_SHUTDOWN and version == 0 else 1
 
 
+@cache
 def response_header_version(key: int, version: int) -> int:
     """Say which header a response has: 1 has tags, 0 has none."""
     return 1 if version in APIS[key].flexible and key != ApiKey.API_VERSIONS else 0

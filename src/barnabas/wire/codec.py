@@ -135,22 +135,26 @@ class Written:
             case part:
                 raise AssertionError(f"no function is called {part}")
 
-    def function(self) -> Any:  # noqa: ANN401 - one of four signatures, typed where it is used
+    def function(self) -> Any:  # noqa: ANN401 -- one of four signatures, typed where it is used
         """Compile the source and return the function it defines."""
         text, names = self.write()
         exec(compile(text, self.name, "exec"), names)
         return names[self.part]
 
-    def get_source(self, _name: str) -> str:
-        """Write the source again for whoever shows a traceback."""
+    def text(self) -> str:
+        """Write the source for somebody to read."""
         return self.write()[0]
 
+    def get_source(self, _name: str) -> str:
+        """Write the source again for whoever shows a traceback."""
+        return self.text()
 
-def late(layout: Layout, part: str) -> Any:  # noqa: ANN401 - a tag reader or a tag writer
+
+def late(layout: Layout, part: str) -> Any:  # noqa: ANN401 -- a tag reader or a tag writer
     """Return a function that is written when it is first called."""
     made = None
 
-    def call(*args: object) -> Any:  # noqa: ANN401 - whatever the real one returns
+    def call(*args: object) -> Any:  # noqa: ANN401 -- whatever the real one returns
         nonlocal made
         if made is None:
             made = Written(layout.struct, layout.version, part).function()
@@ -161,19 +165,21 @@ def late(layout: Layout, part: str) -> Any:  # noqa: ANN401 - a tag reader or a 
 
 def main(arguments: Sequence[str]) -> None:
     """Print the code for a message and a version: both directions, and the tags'."""
-    from barnabas.wire.messages import message_class  # noqa: PLC0415 - only this command needs it
+    from barnabas.wire.messages import message_class  # noqa: PLC0415 -- only this command needs it
 
     name, version = arguments
     message = message_class(name)
     structs: list[type[Struct]] = [message]
     structs += (part for part in vars(message).values() if is_struct(part) and part is not message)
-    for part in ("decode", "encode"):
-        print(Written(message, int(version), part).write()[0])  # noqa: T201 - its purpose
-    for struct in structs:
-        if Layout(struct, int(version)).tagged:
-            for part in ("read_tags", "write_tags"):
-                print(f"# {struct.__qualname__}")  # noqa: T201
-                print(Written(struct, int(version), part).write()[0])  # noqa: T201
+    functions: list[tuple[type[Struct], str]] = [(message, part) for part in ("decode", "encode")]
+    functions += (
+        (struct, part)
+        for struct in structs
+        if Layout(struct, int(version)).tagged
+        for part in ("read_tags", "write_tags")
+    )
+    for struct, part in functions:
+        sys.stdout.write(f"# {struct.__qualname__}\n{Written(struct, int(version), part).text()}\n")
 
 
 def is_struct(thing: object) -> TypeGuard[type[Struct]]:

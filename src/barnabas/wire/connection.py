@@ -220,7 +220,7 @@ class ClientConnection:
         )
         try:
             for frame in frames:
-                responses.append(self.read(frame))  # noqa: PERF401 - what stands before an error is kept
+                responses.append(self.read(frame))  # noqa: PERF401 -- what stands before an error is kept
         except RemoteProtocolError as bad_frame:
             error = bad_frame
         if error is not None:

@@ -14,7 +14,7 @@ what it means to say.
 """
 
 from collections.abc import Callable
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import LocalProtocolError, UnsupportedVersionError
@@ -83,7 +83,7 @@ class EncoderSource(Source):
         with self.block("def write_tags(struct, parts):"):
             self.line("tags = []")
             for carried in layout.tagged:
-                with self.block(f"if {self.differs(layout, carried.name, 'struct', exact=True)}:"):
+                with self.block(f"if {self.differs(layout, carried.name, 'struct')}:"):
                     self.line("pieces = []")
                     self.line("add = pieces.append")
                     self.tagged(carried, f"struct.{carried.name}", layout)
@@ -106,11 +106,10 @@ class EncoderSource(Source):
         else:
             self.field(carried, value, layout)
 
-    def differs(self, layout: Layout, name: str, variable: str, exact: bool) -> str:
+    def differs(self, layout: Layout, name: str, variable: str) -> str:
         """Return a condition that holds when a field has another value than its default.
 
-        ``exact`` or not, it is false for the default; the inexact one may also hold for an equal
-        value of another type, and costs less.
+        A null is another value than an empty one: to ask for no topics is not to ask for all.
         """
         declared = layout.struct.FIELDS[name]
         default = default_of(layout.struct, declared)
@@ -119,7 +118,7 @@ class EncoderSource(Source):
             return f"{value} is not None"
         if default in ((), "", b""):
             nullable = declared.nullable != "none"
-            return f"({value} is None or {value})" if nullable and exact else value
+            return f"({value} is None or {value})" if nullable else value
         if default is False:
             return value
         if default is True:
@@ -134,7 +133,7 @@ class EncoderSource(Source):
         name = layout.struct.__name__
         for absent in layout.absent:
             if not layout.struct.FIELDS[absent].ignorable:
-                with self.block(f"if {self.differs(layout, absent, variable, exact=False)}:"):
+                with self.block(f"if {self.differs(layout, absent, variable)}:"):
                     self.line(
                         f"raise unsupported({layout.struct.MESSAGE.__name__!r}, {layout.version}, "
                         f"{absent!r}, {variable}.{absent})"
@@ -143,10 +142,7 @@ class EncoderSource(Source):
             self.field(carried, f"{variable}.{carried.name}", layout)
         if layout.flexible:
             present = [f"{variable}.{UNKNOWN}"]
-            present += (
-                self.differs(layout, carried.name, variable, exact=True)
-                for carried in layout.tagged
-            )
+            present += (self.differs(layout, carried.name, variable) for carried in layout.tagged)
             with self.block(f"if {' or '.join(present)}:"):
                 waiting = list(self.run)
                 self.flush()

@@ -12,7 +12,7 @@ tests compare.
 """
 
 from struct import Struct as Packer
-from struct import error as StructError  # noqa: N812 - a class, spelled as one
+from struct import error as StructError  # noqa: N812 -- a class, spelled as one
 from typing import Any, Final
 
 from barnabas.model.errors import RemoteProtocolError
@@ -78,6 +78,8 @@ def read_request_header(frame: Buffer) -> tuple[Api, int, int, str, int]:
 
     A version that nobody serves is no error yet: ApiVersions has an answer to it.
     """
+    if len(frame) < REQUEST_BYTES_MIN:
+        raise RemoteProtocolError(f"request of {len(frame)} bytes: too short for a header")
     key, version, correlation_id = FIXED.unpack_from(frame)
     try:
         api = APIS[key]
@@ -92,6 +94,8 @@ def read_request_header(frame: Buffer) -> tuple[Api, int, int, str, int]:
             if length > 0:
                 client_id = str(frame[pos : pos + length], "utf-8")
                 pos += length
+                if pos > len(frame):
+                    raise BadBytesError(f"client id of {length} bytes reaches beyond the frame")
             elif length < -1:
                 raise BadBytesError(f"client id of {length} bytes")
             if version in api.flexible:

@@ -59,7 +59,7 @@ def check_count(buf: Buffer, pos: int, count: int) -> None:
         raise BadBytesError(f"array of {count} where {len(buf) - pos} bytes are left")
 
 
-def read_unknown_tags(buf: Buffer, pos: int, count: int, struct: Any) -> int:  # noqa: ANN401 - any struct
+def read_unknown_tags(buf: Buffer, pos: int, count: int, struct: Any) -> int:  # noqa: ANN401 -- any struct
     """Keep the tags of a struct that has none of its own."""
     if count > 127:
         count, pos = read_uvarint(buf, pos - 1)

@@ -44,10 +44,11 @@ class Scalar:
 class Blob:
     """A kind of field that says its length: text, bytes, or a view of bytes."""
 
-    __slots__ = ("name", "zero")
+    __slots__ = ("empty", "name", "zero")
 
-    def __init__(self, name: str, zero: str | bytes | None) -> None:
+    def __init__(self, name: str, empty: str | bytes, zero: str | bytes | None) -> None:
         self.name = name
+        self.empty = empty
         self.zero = zero
 
 
@@ -80,12 +81,12 @@ uint32: Final = Scalar("uint32", "I", 4, 0)
 int64: Final = Scalar("int64", "q", 8, 0)
 float64: Final = Scalar("float64", "d", 8, 0.0)
 uuid: Final = Scalar("uuid", "16s", 16, ZERO_UUID)
-string: Final = Blob("string", "")
-octets: Final = Blob("octets", b"")
+string: Final = Blob("string", "", "")
+octets: Final = Blob("octets", b"", b"")
 """Bytes that are copied out of the received buffer: small, and kept for long."""
-view: Final = Blob("view", b"")
+view: Final = Blob("view", b"", b"")
 """Bytes that stay a ``memoryview`` of the received buffer: passed on, not kept."""
-batches: Final = Blob("batches", None)
+batches: Final = Blob("batches", b"", None)
 """Record batches: a view, like ``view``; absent unless given."""
 
 
@@ -153,7 +154,7 @@ def field(
     tagged: str = "none",
     ignorable: bool = False,
     flexible: str = "",
-) -> Any:  # noqa: ANN401 - the annotation beside it says the type; this only says the wire
+) -> Any:  # noqa: ANN401 -- the annotation beside it says the type; this only says the wire
     """Declare how the attribute to the left travels.
 
     ``ignorable`` is Kafka's: a value that a version cannot carry is dropped without complaint.
@@ -205,7 +206,7 @@ class Struct(metaclass=StructType):
         # The first instance of a class pays for compiling its constructor; the call below then
         # goes to the new one, which also complains of names that are no fields.
         cls = type(self)
-        cls.__init__ = compile_init(cls)  # type: ignore[method-assign]
+        cls.__init__ = compile_init(cls)  # type: ignore[method-assign]  # -- that is the trick
         cls.__init__(self, **values)
 
     def __eq__(self, other: object) -> bool:
@@ -215,7 +216,7 @@ class Struct(metaclass=StructType):
             alike(getattr(self, name), getattr(other, name)) for name in (*self.FIELDS, UNKNOWN)
         )
 
-    __hash__ = None  # type: ignore[assignment]  # arrays may be lists
+    __hash__ = None  # type: ignore[assignment]  # -- arrays may be lists
 
     def __repr__(self) -> str:
         said = ", ".join(f"{name}={value!r}" for name, value in self.said())

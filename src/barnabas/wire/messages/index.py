@@ -1,5 +1,5 @@
 # Made by tools/generate_messages.py from wire/schema; change that and run it again.
-# ruff: noqa: E501 - a table is read by its rows
+# ruff: noqa: E501 -- a table is read by its rows
 
 """What there is, so that nothing needs to be imported to know."""
 

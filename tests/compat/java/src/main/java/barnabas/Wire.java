@@ -36,18 +36,18 @@ import org.apache.kafka.common.protocol.ObjectSerializationCache;
  * Kafka's generated message classes, asked one line at a time on standard input:
  *
  * <pre>
- *   list                          NAME LOWEST HIGHEST of every message there is
- *   errors                        CODE NAME RETRIABLE of every error
- *   apis                          KEY NAME BROKER CONTROLLER LOWEST HIGHEST HEADERS of every API: whether a
- *                                 listener of that kind serves it, its stable versions, and the versions
- *                                 of the headers of request and response for each of those
- *   encode NAME VERSION JSON      the bytes in hex
- *   decode NAME VERSION HEX       what the converter prints, a tab, the bytes of encoding it again
+ *   messages                       NAME LOWEST HIGHEST of every message there is
+ *   errors                         CODE NAME RETRIABLE of every error
+ *   apis                           KEY NAME BROKER CONTROLLER LOWEST HIGHEST HEADERS of every API: whether
+ *                                  such a listener serves it, its stable versions, and for each of those
+ *                                  the versions of the headers of request and response
+ *   write NAME VERSION OTHER JSON  the bytes, in hex, of saying in version OTHER what JSON says in VERSION
+ *   read NAME VERSION HEX          what the converter prints, a tab, the bytes of writing it again
  * </pre>
  *
- * An answer is one line: "ok", a tab and the above (rows of tables with tabs between them), or
- * "error", a tab and why. Messages go by the
- * name in their schema; classes are found by looking through the jars of the class path.
+ * An answer is one line: "ok", a tab and the above (a table has tabs between its rows), or "error",
+ * a tab and why. Messages go by the name in their schema; classes are found by looking through the
+ * jars of the class path.
  */
 public final class Wire {
     private static final Pattern CONVERTER = Pattern.compile(".*/([A-Za-z]+)JsonConverter\\.class");
@@ -108,27 +108,25 @@ public final class Wire {
     }
 
     private String answer(String line) throws IOException, ReflectiveOperationException {
-        String[] words = line.split(" ", 4);
-        switch (words[0]) {
-            case "list":
-                return table(known.entrySet().stream(), entry ->
-                    entry.getKey() + " " + entry.getValue().lowest + " " + entry.getValue().highest);
-            case "errors":
-                return table(Stream.of(Errors.values()), error ->
-                    error.code() + " " + error + " " + (error.exception() instanceof RetriableException));
-            case "apis":
-                return table(Stream.of(ApiKeys.values()).filter(api -> api.toApiVersion(false).isPresent()), Wire::row);
-            default:
-        }
-        Known one = known.get(words[1]);
-        short version = Short.parseShort(words[2]);
+        String[] words = line.split(" ", 5);
         return switch (words[0]) {
-            case "encode" -> hex(one.fromJson(JSON.readTree(words[3]), version), version);
-            case "decode" -> {
-                Message message = one.fromBytes(HEX.parseHex(words[3]), version);
-                yield one.toJson(message, version) + "\t" + hex(message, version);
+            case "messages" -> table(known.entrySet().stream(), entry ->
+                entry.getKey() + " " + entry.getValue().lowest + " " + entry.getValue().highest);
+            case "errors" -> table(Stream.of(Errors.values()), error ->
+                error.code() + " " + error + " " + (error.exception() instanceof RetriableException));
+            case "apis" -> table(
+                Stream.of(ApiKeys.values()).filter(api -> api.toApiVersion(false).isPresent()), Wire::row);
+            case "write" -> {
+                JsonNode json = JSON.readTree(words[4]);
+                Message message = known.get(words[1]).fromJson(json, Short.parseShort(words[2]));
+                yield hex(message, Short.parseShort(words[3]));
             }
-            default -> throw new IllegalArgumentException("no such command: " + words[0]);
+            case "read" -> {
+                short version = Short.parseShort(words[2]);
+                Message message = known.get(words[1]).fromBytes(HEX.parseHex(words[3]), version);
+                yield known.get(words[1]).toJson(message, version) + "\t" + hex(message, version);
+            }
+            default -> throw new IllegalArgumentException("no such question: " + line);
         };
     }
 
@@ -139,11 +137,16 @@ public final class Wire {
     private static String row(ApiKeys api) {
         ApiVersion stable = api.toApiVersion(false).orElseThrow();
         String headers = IntStream.rangeClosed(stable.minVersion(), stable.maxVersion())
-            .mapToObj(version -> api.requestHeaderVersion((short) version) + "/" + api.responseHeaderVersion((short) version))
+            .mapToObj(version -> headers(api, (short) version))
             .collect(Collectors.joining(","));
-        return String.join(" ", String.valueOf(api.id), api.name(),
-            String.valueOf(api.inScope(ListenerType.BROKER)), String.valueOf(api.inScope(ListenerType.CONTROLLER)),
-            String.valueOf(stable.minVersion()), String.valueOf(stable.maxVersion()), headers);
+        return Stream.of(api.id, api.name(), api.inScope(ListenerType.BROKER), api.inScope(ListenerType.CONTROLLER),
+                stable.minVersion(), stable.maxVersion(), headers)
+            .map(String::valueOf)
+            .collect(Collectors.joining(" "));
+    }
+
+    private static String headers(ApiKeys api, short version) {
+        return api.requestHeaderVersion(version) + "/" + api.responseHeaderVersion(version);
     }
 
     private static String hex(Message message, short version) {

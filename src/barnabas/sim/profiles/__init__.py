@@ -1,0 +1,4 @@
+"""What is simulated of the product: one package per profile.
+
+``log``       one log directory on one machine, and every fault its disk can have
+"""

@@ -1,0 +1,247 @@
+"""The planted bugs of the log: each a mistake that some log really made.
+
+A mutant is code put in the place of the product's for the runs of one plan, so the product has no
+switch for it.  ``plant`` first puts everything back, and so a run without a mutant is always the
+product.  The budgets are those of the oracle book: A is 20 seeds, B 200.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from barnabas.log import checkpoints, compaction, partition_log, producers, recovery, snapshots
+from barnabas.log.checkpoints import Checkpoint
+from barnabas.log.epochs import EpochCache
+from barnabas.log.health import DirectoryFailed, Health
+from barnabas.log.names import CLEANED, SWAP, TEMPORARY
+from barnabas.log.partition_log import PartitionLog
+from barnabas.log.producers import ProducerTable, Staging
+from barnabas.log.recovery import Recovery
+from barnabas.log.segment import Segment
+from barnabas.log.snapshots import Snapshots
+from barnabas.model.errors import CorruptLog, ErrorCode, Refused
+from barnabas.records.batch import BatchHeader, header_at
+from barnabas.runtime.disk import Buffer
+from barnabas.sim.profile import Mutant
+
+A: Final = 20
+B: Final = 200
+
+# A place is an object and the name of one of its attributes.
+Place = tuple[object, str]
+Patch = tuple[object, str, Callable[..., Any]]  # Any: code of every shape is put in place
+
+
+async def recovery_believes_itself(self: Recovery, read: bool) -> None:
+    """MS-01: what recovery has read counts as durable."""
+    await ORIGINAL[Recovery, "_bound"](self, read)
+    self.recovery_point = self.segments[-1].next_offset
+
+
+async def never_sync_snapshots(self: Snapshots) -> None:
+    """MS-02: snapshots are written, and never synced."""
+    self.close()
+
+
+def keep_all_snapshots(self: Snapshots, offsets: Any) -> None:  # Any: an iterable of offsets
+    """MS-02: those that nobody made durable are believed, so nothing removes them."""
+
+
+def believe_snapshots(content: bytes, offset: int, path: str) -> ProducerTable:
+    """MS-02: and what cannot be read tells of no producers."""
+    try:
+        return producers.read_snapshot(content, offset, path)
+    except CorruptLog:
+        return ProducerTable(offset)
+
+
+async def replace_without_sync(self: Checkpoint, content: bytes) -> None:
+    """MS-03: renamed before the content is on the disk."""
+    temporary = f"{self.path}{TEMPORARY}"
+    if self._disk.exists(temporary):
+        self._disk.remove(temporary)
+    file = self._disk.open(temporary, "exclusive")
+    file.write(0, [content])
+    file.close()
+    self._disk.rename(temporary, self.path)
+    await self._disk.sync_directory(self._directory)
+
+
+def forget_errors(self: Health, error: OSError) -> DirectoryFailed:
+    """MS-04: an error is told once, and then everything goes on."""
+    return DirectoryFailed(self.directory, error)
+
+
+def append_data_then_index(self: PartitionLog, *arguments: Any) -> None:  # Any: as they come
+    """MS-05: the end moves behind the index, and an error of the index can be tried again."""
+    end, producers_before = self.end_offset, self.producers.end_offset
+    try:
+        ORIGINAL[PartitionLog, "_write"](self, *arguments)
+        if self.disk.exists(f"{self.directory}/never"):
+            return
+    except DirectoryFailed:
+        if self.end_offset == end:
+            raise
+        self.end_offset, self.producers.end_offset = end, producers_before
+        self.home.health.error = None
+        raise Refused(ErrorCode.RECORD_LIST_TOO_LARGE, "the index has no room; try again") from None
+
+
+def install_first(self: PartitionLog, *arguments: Any) -> None:  # Any: as they come
+    """MS-06: producers are taken over before the bytes are written."""
+    staging = arguments[6]
+    if isinstance(staging, Staging):
+        self.producers.entries.update(staging.entries)
+    ORIGINAL[PartitionLog, "_write"](self, *arguments)
+
+
+def skip_epoch_zero(self: EpochCache, epoch: int, start: int) -> bool:
+    """MS-07: epoch 0 counts as none."""
+    return epoch > 0 and bool(ORIGINAL[EpochCache, "assign"](self, epoch, start))
+
+
+async def remove_then_swap(
+    self: PartitionLog, old: Sequence[Segment], cleaned: Segment, wall_ms: int
+) -> bool:
+    """MS-08: the old segments go before the copy is durable."""
+    cleaned.settle()
+    copies = cleaned.names()
+    first = self.floor(old[0].base_offset)
+    for segment in old:
+        for path in segment.names():
+            self.disk.remove(path)
+    cleaned.close()
+    for path in copies:
+        self.disk.rename(path, path.removesuffix(CLEANED) + SWAP)
+        self.disk.rename(path.removesuffix(CLEANED) + SWAP, path.removesuffix(CLEANED))
+    interval = self.config.index_interval_bytes
+    swapped = Segment.open(self.disk, self.directory, cleaned.base_offset, interval)
+    swapped.next_offset = cleaned.next_offset
+    swapped.adopt_indexes()
+    self.segments[first : first + len(old)] = [swapped]
+    self._bases[first : first + len(old)] = [swapped.base_offset]
+    await self.disk.sync_directory(self.directory)
+    return True
+
+
+async def sync_and_sync_again(self: Segment) -> None:
+    """MS-09: a sync that failed is tried once more, and believed."""
+    try:
+        await ORIGINAL[Segment, "sync"](self)
+    except OSError:
+        file = self._disk.open(self.file.path, "write")
+        await file.sync()
+        file.close()
+
+
+async def replace_without_directory(self: Checkpoint, content: bytes) -> None:
+    """MS-10: renamed, and the name is not synced."""
+    temporary = f"{self.path}{TEMPORARY}"
+    if self._disk.exists(temporary):
+        self._disk.remove(temporary)
+    file = self._disk.open(temporary, "exclusive")
+    file.write(0, [content])
+    await file.sync()
+    file.close()
+    self._disk.rename(temporary, self.path)
+
+
+def believe_checksums(data: Buffer, position: int, header: BatchHeader) -> None:
+    """MS-11, MS-13: whatever has the right size is right."""
+
+
+def retire_by_name(self: PartitionLog, segments: Sequence[Segment], wall_ms: int) -> None:
+    """MS-12: files are removed later, by name; here they only make room."""
+    for segment in segments:
+        for path in segment.names():
+            self.disk.rename(path, f"{path}.deleted")
+        self._retired.append((wall_ms, segment))
+    self._names_changed += 1
+
+
+def reap_by_name(self: PartitionLog, retired_before_ms: int) -> None:
+    """MS-12: by then the name may belong to another."""
+    while self._retired and self._retired[0][0] <= retired_before_ms:
+        segment = self._retired.pop(0)[1]
+        segment.close()
+        for path in segment.names():
+            self.disk.remove(path)
+
+
+def forget_open(self: Snapshots, first: int, end_offset: int) -> ProducerTable:
+    """MK-15: a table that is loaded has no transactions."""
+    table: ProducerTable = ORIGINAL[Snapshots, "load"](self, first, end_offset)
+    table.open = {}
+    table.entries = {p: e._replace(transaction_start=-1) for p, e in table.entries.items()}
+    return table
+
+
+def unstable_is_stable(self: ProducerTable) -> int | None:
+    """MK-15: and nobody waits for those that are open."""
+    return None
+
+
+def keep_no_place(self: compaction.Round, header: BatchHeader) -> bool:
+    """MK-17: a batch without records goes, whoever's last it is."""
+    return header.next_offset == self._copy_end
+
+
+PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
+    "MS-01": [(Recovery, "_bound", recovery_believes_itself)],
+    "MS-02": [
+        (Snapshots, "sync", never_sync_snapshots),
+        (Snapshots, "remove", keep_all_snapshots),
+        (snapshots, "read_snapshot", believe_snapshots),
+    ],
+    "MS-03": [(Checkpoint, "replace", replace_without_sync)],
+    "MS-04": [(Health, "fail", forget_errors)],
+    "MS-05": [(PartitionLog, "_write", append_data_then_index)],
+    "MS-06": [(PartitionLog, "_write", install_first)],
+    "MS-07": [(EpochCache, "assign", skip_epoch_zero)],
+    "MS-08": [(PartitionLog, "swap", remove_then_swap)],
+    "MS-09": [(Segment, "sync", sync_and_sync_again)],
+    "MS-10": [(Checkpoint, "replace", replace_without_directory)],
+    "MS-11": [(partition_log, "verify", believe_checksums)],
+    "MS-12": [(PartitionLog, "retire", retire_by_name), (PartitionLog, "reap", reap_by_name)],
+    "MS-13": [(recovery, "verify", believe_checksums)],
+    "MK-15": [
+        (Snapshots, "load", forget_open),
+        (ProducerTable, "first_unstable", unstable_is_stable),
+    ],
+    "MK-17": [(compaction.Round, "_keeps_place", keep_no_place)],
+}
+
+MUTANTS: Final[Sequence[Mutant]] = (
+    Mutant("MS-01", "recovery moves the recovery point without a flush", B),
+    Mutant("MS-02", "producer snapshots are not synced, and believed", B),
+    Mutant("MS-03", "checkpoints are replaced without a sync", A),
+    Mutant("MS-04", "appends go on after an error of the disk", A),
+    Mutant("MS-05", "the end of the log moves after the index, whose error is forgiven", A),
+    Mutant("MS-06", "producers are taken over before the append succeeds", A),
+    Mutant("MS-07", "epoch 0 counts as none", A),
+    Mutant("MS-08", "old segments go before their copy is durable", B),
+    Mutant("MS-09", "a failed sync is tried again and believed", A),
+    Mutant("MS-10", "checkpoints are renamed without a sync of the directory", B),
+    Mutant("MS-11", "a follower does not verify checksums", A),
+    Mutant("MS-12", "files are removed later, by name", B),
+    Mutant("MS-13", "recovery believes a tail whose sizes fit", B),
+    Mutant("MK-15", "a transaction that was open before a restart is forgotten", B),
+    Mutant("MK-17", "compaction drops the last batch of a live producer", B),
+)
+
+# What stands in all those places in the product.
+ORIGINAL: Final[Mapping[Place, Any]] = {  # Any: code of every shape
+    (place, name): getattr(place, name)
+    for patches in PATCHES.values()
+    for place, name, _ in patches
+}
+
+
+def plant(mutant: str) -> None:
+    """Put the product back as it is, and then a mutant's code in its place, if one is named."""
+    for (place, name), original in ORIGINAL.items():
+        setattr(place, name, original)
+    for place, name, code in PATCHES[mutant] if mutant else ():
+        setattr(place, name, code)
+
+
+__all__ = ["MUTANTS", "checkpoints", "header_at", "plant"]

@@ -1,0 +1,327 @@
+"""Opening a log after whatever happened to it."""
+
+from collections.abc import Callable
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
+from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.producers import Origin
+from barnabas.log.recovery import Progress
+from barnabas.records.batch import header_at
+from barnabas.sim.disk_faults import PROFILES
+from tests.log.storage import (
+    ORDERS,
+    PATH,
+    SMALL,
+    Crashed,
+    Machine,
+    batch,
+    content,
+    marker,
+    offsets,
+    run,
+    transactional,
+)
+from tests.sim.drawing import Seeded
+
+DIRECTORY = f"{PATH}/{ORDERS}"
+
+
+def filled(machine: Machine) -> PartitionLog:
+    """Return a log of several segments with producers, transactions and epochs, not flushed."""
+    log = machine.log()
+    for number in range(60):
+        log.append_as_leader(batch(b"a" * 50, b"b", producer=(1, 0, 2 * number)), 0, 0)
+        if number % 20 == 3:
+            log.append_as_leader(transactional(b"t", producer=(2, number, 0)), 0, 0)
+        if number % 20 == 17:
+            data = marker((2, number - 14), commit=False)
+            log.append_as_leader(data, 0, 0, Origin.COORDINATOR)
+    log.append_as_leader(batch(b"last"), 5, 0)
+    return log
+
+
+def overwrite(machine: Machine, name: str, at: int, data: bytes) -> None:
+    machine.process.open(f"{DIRECTORY}/{name}", "write").write(at, [data])
+
+
+def derived(log: PartitionLog) -> object:
+    return (
+        log.epochs.entries(),
+        log.producers.entries,
+        log.producers.open,
+        log.aborted_between(0, log.end_offset),
+        [list(segment.offsets.entries()) for segment in log.segments],
+        [segment.youngest for segment in log.segments],
+    )
+
+
+def test_a_killed_process_loses_nothing() -> None:
+    machine = Machine()
+    log = filled(machine)
+    held, before = content(log), derived(log)
+    machine.crash()
+    again = machine.log()
+    assert content(again) == held
+    assert derived(again) == before
+    assert again.recovery_point == 0, "reading makes nothing durable"
+
+
+def test_a_clean_stop_leaves_everything_as_it_was() -> None:
+    machine = Machine()
+    log = filled(machine)
+    held, before = content(log), derived(log)
+    run(machine.directory_of().close(1))
+    again = machine.log()
+    assert content(again) == held
+    assert derived(again) == before
+    assert again.recovery_point == again.end_offset == log.end_offset
+    again.append_as_leader(batch(b"x"), 6, 0)
+    assert offsets(again)[-1] == (log.end_offset, log.end_offset)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda size: (size - 30, b"\0" * 30),
+        lambda size: (size - 40, b"\xff"),
+        lambda size: (size, b"\0" * 5000),
+        lambda size: (size, b"garbage" * 100),
+        lambda size: (size, b"\0" * 11 + b"\x32" + b"\0\0\0\0\2"),
+    ],
+)
+def test_a_torn_tail_is_cut_and_nothing_else(damage: Callable[[int], tuple[int, bytes]]) -> None:
+    machine = Machine()
+    log = filled(machine)
+    held, name = content(log), segment_file(log.segments[-1].base_offset, LOG)
+    at, data = damage(log.segments[-1].size_bytes)
+    whole = held if at == log.segments[-1].size_bytes else held[:-1]
+    machine.crash()
+    overwrite(machine, name, at, data)
+    again = machine.log()
+    assert content(again) == whole
+    assert again.segments[-1].file.size() == again.segments[-1].size_bytes
+    assert again.append_as_leader(batch(b"x"), 6, 0) == Appended(
+        whole[-1][0].next_offset, whole[-1][0].next_offset, -1
+    )
+
+
+def test_what_lies_behind_a_bad_batch_goes_with_it() -> None:
+    machine = Machine()
+    log = filled(machine)
+    held = content(log)
+    second = log.segments[1]
+    batches = len([header for header, _ in held if header.last_offset < second.base_offset])
+    machine.crash()
+    overwrite(machine, segment_file(second.base_offset, LOG), 200, b"\xff" * 8)
+    again = machine.log()
+    left = content(again)
+    assert left == held[: len(left)]
+    assert batches <= len(left) < batches + 4
+    assert [segment.base_offset for segment in again.segments] == [0, second.base_offset]
+    again.append_as_leader(batch(b"x"), 6, 0)
+
+
+def test_a_batch_of_an_older_epoch_does_not_continue_the_log() -> None:
+    # MS-13: the bytes of an earlier turn, whole and at the very place where the log goes on.
+    machine = Machine()
+    log = machine.log()
+    log.append_as_leader(batch(b"a"), 4, 0)
+    size = log.segments[-1].size_bytes
+    machine.crash()
+    overwrite(machine, segment_file(0, LOG), size, batch(b"b", base_offset=1, epoch=3))
+    assert offsets(machine.log()) == [(0, 0)]
+
+
+def test_offsets_that_do_not_rise_do_not_continue_the_log() -> None:
+    machine = Machine()
+    log = machine.log()
+    log.append_as_leader(batch(b"a", b"b"), 4, 0)
+    size = log.segments[-1].size_bytes
+    machine.crash()
+    overwrite(machine, segment_file(0, LOG), size, batch(b"b", base_offset=1, epoch=4))
+    assert offsets(machine.log()) == [(0, 1)]
+
+
+def test_a_segment_whose_name_was_lost_takes_the_later_ones_with_it() -> None:
+    machine = Machine()
+    log = filled(machine)
+    held, missing = content(log), log.segments[1].base_offset
+    machine.crash()
+    machine.process.remove(f"{DIRECTORY}/{segment_file(missing, LOG)}")
+    again = machine.log()
+    assert again.end_offset == missing
+    assert content(again) == [one for one in held if one[0].last_offset < missing]
+    again.append_as_leader(batch(b"x"), 6, 0)
+    run(again.flush())
+
+
+@pytest.mark.parametrize("kind", [INDEX, TIME_INDEX, TRANSACTION_INDEX])
+@pytest.mark.parametrize("garbage", [b"", b"abc", None])
+def test_derived_files_may_be_broken_or_missing(kind: str, garbage: bytes | None) -> None:
+    machine = Machine()
+    log = filled(machine)
+    held, before = content(log), derived(log)
+    touched = [segment for segment in log.segments[:-1]]
+    run(machine.directory_of().close(1))
+    for segment in touched:
+        path = f"{DIRECTORY}/{segment_file(segment.base_offset, kind)}"
+        if machine.process.exists(path):
+            if garbage is None and kind != TRANSACTION_INDEX:
+                machine.process.remove(path)
+            else:
+                file = machine.process.open(path, "write")
+                if kind != TRANSACTION_INDEX:
+                    file.truncate(0)
+                file.write(0, [garbage or b"\xff"])
+                file.close()
+    again = machine.log()
+    assert content(again) == held
+    if garbage != b"" or kind == TRANSACTION_INDEX:
+        assert derived(again) == before
+    for offset in range(0, again.end_offset, 7):
+        assert header_at(again.read(offset, 1, again.end_offset)[1].read()).last_offset >= offset
+
+
+def test_a_broken_epoch_checkpoint_is_read_from_the_batches() -> None:
+    # Epoch 0 among them (KAFKA-10432).
+    machine = Machine()
+    log = filled(machine)
+    run(machine.directory_of().close(1))
+    overwrite(machine, "leader-epoch-checkpoint", 0, b"garbage")
+    assert machine.log().epochs.entries() == log.epochs.entries() == [(0, 0), (5, 126)]
+
+
+def test_snapshots_above_the_recovery_point_are_not_believed() -> None:
+    machine = Machine()
+    log = filled(machine)
+    assert log.snapshots.offsets() != []
+    base = log.segments[1].base_offset
+    before = log.producers.entries
+    machine.crash()
+    # What somebody might have left there: a table of another log.
+    forged = batch(b"x", producer=(99, 0, 0))
+    other = Machine().log()
+    other.append_as_leader(forged, 1, 0)
+    other.producers.end_offset = base
+    file = machine.process.open(f"{DIRECTORY}/{segment_file(base, '.snapshot')}", "write")
+    file.truncate(0)
+    file.write(0, [other.producers.snapshot()])
+    assert machine.log().producers.entries == before
+
+
+def test_only_what_lies_above_the_recovery_point_is_read() -> None:
+    machine = Machine()
+    log = filled(machine)
+    run(log.flush())
+    run(machine.directory_of().checkpoint())
+    held, active = content(log), log.segments[-1].size_bytes
+    machine.crash()
+    told: list[Progress] = []
+
+    async def report(progress: Progress) -> None:
+        told.append(progress)
+
+    again = run(machine.directory().open_log(ORDERS, SMALL, 0, report))
+    assert content(again) == held
+    assert told[-1].bytes_total == told[-1].bytes_read == active
+    assert told[-1].segments_left == 1
+
+
+def test_a_batch_larger_than_what_is_read_at_once_is_read_whole() -> None:
+    machine = Machine()
+    config = SMALL.__class__(max_message_bytes=1 << 23)
+    log = machine.log(config)
+    for size in (3_000_000, 10, 1_500_000, 10):
+        log.append_as_leader(batch(bytes(size)), 1, 0)
+    held = content(log)
+    machine.crash()
+    assert content(machine.log(config)) == held
+
+
+def test_leftovers_of_kafka_are_cleared_away() -> None:
+    machine = Machine()
+    log = filled(machine)
+    held = content(log)
+    machine.crash()
+    leftovers = [
+        "00000000000000000000.log.deleted",
+        "00000000000000000000.index.cleaned",
+        "00000000000000000000.log.cleaned",
+        "00000000000000009999.index",
+        "leader-epoch-checkpoint.7.tmp",
+    ]
+    for name in leftovers:
+        machine.process.open(f"{DIRECTORY}/{name}", "create").write(0, [b"x"])
+    others = ["00000000000000000100-0000000003.checkpoint", "quorum-state"]
+    for name in others:
+        machine.process.open(f"{DIRECTORY}/{name}", "create")
+    assert content(machine.log()) == held
+    names = machine.process.names(DIRECTORY)
+    assert not set(leftovers) & set(names)
+    assert set(others) <= set(names)
+
+
+def test_a_log_whose_start_was_recorded_begins_there() -> None:
+    machine = Machine()
+    log = filled(machine)
+    run(log.flush())
+    base = log.segments[2].base_offset
+    run(machine.directory_of().record_start(ORDERS, base + 1))
+    machine.crash("prefix")
+    again = machine.log()
+    assert again.start_offset == base + 1
+    assert again.segments[0].base_offset == base
+    assert again.epochs.entries() == [(0, base + 1), (5, 126)]
+
+
+def test_a_start_behind_the_end_means_that_nothing_is_left() -> None:
+    machine = Machine()
+    log = filled(machine)
+    run(log.flush())
+    run(machine.directory_of().record_start(ORDERS, 1000))
+    machine.crash("prefix")
+    again = machine.log()
+    assert (again.start_offset, again.end_offset) == (1000, 1000)
+    assert content(again) == []
+    assert again.producers.entries == {}
+    assert again.epochs.entries() == []
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**32),
+    first=st.sampled_from([None, *PROFILES]),
+    second=st.sampled_from([None, *PROFILES]),
+    step=st.integers(1, 60),
+)
+def test_a_crash_during_recovery_changes_nothing(
+    seed: int, first: str, second: str, step: int
+) -> None:
+    machine = Machine(Seeded(seed))
+    log = filled(machine)
+    held = content(log)
+    machine.crash(first)  # type: ignore[arg-type]  # -- one of the profiles
+    image = machine.disk.image()
+    if first is None:
+        once = held
+    else:
+        # What a recovery without a crash makes of the same disk.
+        once = content(machine.log())
+        machine.disk.restore(image)
+        machine.start()
+    machine.crash_at = machine.operations + step
+    try:
+        machine.log()
+    except Crashed:
+        # Once more, from wherever that left the disk.
+        machine.crash_at = None
+    machine.crash(second)  # type: ignore[arg-type]  # -- one of the profiles
+    twice = content(machine.log())
+    assert once == held[: len(once)]
+    assert twice == once[: len(twice)]
+    if first is not None or second is None:
+        assert twice == once, "what has survived the power loss is durable"
