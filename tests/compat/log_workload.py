@@ -292,8 +292,9 @@ class Workload:
         if begins:
             offset = self._random.choice(begins)
             yield {"order": "truncate", "offset": offset, "now": self._now_ms}
-            self.resync((yield {"order": "state"}))
+            self.end = offset
             yield from self._catch_up()
+            self.resync((yield {"order": "state"}))
             yield from self._elect()
 
     def _catch_up(self) -> Generator[Order, Answer, None]:
