@@ -127,7 +127,8 @@ class Ours:
                 told = self.log.append_as_leader(data, order["leaderEpoch"], self._now_ms, origin)
                 return {"first": told.first_offset, "last": told.last_offset}
             case "follow":
-                told = self.log.append_as_follower(bytes.fromhex(order["records"]), self._now_ms)
+                data = bytes.fromhex(order["records"])
+                told = self.log.append_as_follower(data, order["leaderEpoch"], self._now_ms)
                 return {"first": told.first_offset, "last": told.last_offset}
             case "epoch":
                 assert offset == self.log.end_offset
