@@ -48,6 +48,12 @@ def test_a_plan_of_everything_survives_being_stored() -> None:
     assert str(plan.faults[0]) == "3 ms, 4. step: pause @speaker factor=2 how=x for 10 ms"
 
 
+def test_a_plan_from_before_there_was_a_core_has_none() -> None:
+    stored = as_json(PROFILE.plan(1, ""))
+    del stored["core"]
+    assert from_json(stored).core == ()
+
+
 def test_what_is_no_plan_is_refused() -> None:
     with pytest.raises(ValueError, match="this is no plan: it has seed"):
         from_json({"seed": 1})

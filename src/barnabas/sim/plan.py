@@ -178,10 +178,13 @@ def from_json(stored: Mapping[str, object]) -> Plan:
             "settings": dict(settings),
             "phases": dict(phases),
             "knobs": dict(knobs),
-            "core": list(core),
             "faults": list(faults),
             "workload": list(workload),
+            **later,
         }:
+            # Files from before there was a core have none.
+            core = later.get("core", [])
+            assert isinstance(core, list), f"a core is a list of hosts, and not {core!r}"
             return Plan(
                 profile=profile,
                 seed=seed,

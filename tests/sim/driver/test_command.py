@@ -32,6 +32,16 @@ def test_divergence_is_an_exit_status(capsys: pytest.CaptureFixture[str], tmp_pa
     assert "seed 1 diverges; the first events that differ:" in captured.err
 
 
+def test_a_profile_that_breaks_is_no_pass(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["tests.sim.driver.breaking", "--seeds", "2", "--json", "--out", str(tmp_path)]
+    assert main(words) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["failures"] == 2
+    assert "broken: seed 1: the child ended with status" in captured.err
+
+
 def test_mutants_are_rows_and_failures_are_files_that_replay_and_shrink(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from barnabas.sim.driver.jobs import Answer, Job
-from barnabas.sim.driver.pool import HASH_SEEDS, InfrastructureError, Pool
+from barnabas.sim.driver.pool import HASH_SEEDS, InfrastructureError, NoResultError, Pool
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ def test_jobs_come_back_from_both_sides_with_the_same_result() -> None:
             for side in (0, 1):
 
                 def done(
-                    answer: Answer | InfrastructureError, seed: int = seed, side: int = side
+                    answer: Answer | NoResultError, seed: int = seed, side: int = side
                 ) -> None:
                     assert isinstance(answer, Answer)
                     answers[seed, side] = answer.outcome.fingerprint

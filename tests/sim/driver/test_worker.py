@@ -6,7 +6,7 @@ import time
 import pytest
 
 from barnabas.sim.driver import worker
-from barnabas.sim.driver.jobs import INFRASTRUCTURE, Job, answer_from_json
+from barnabas.sim.driver.jobs import BROKEN, INFRASTRUCTURE, Job, answer_from_json
 from barnabas.sim.driver.worker import in_child, read_until
 from barnabas.sim.run import run
 from tests.sim.register.profile import PROFILE
@@ -28,9 +28,12 @@ def test_a_child_that_hangs_is_killed_and_called_infrastructure(
     }
 
 
-def test_a_child_that_dies_is_called_infrastructure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_that_dies_is_called_broken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "answered_here", lambda job: os._exit(3))
-    assert INFRASTRUCTURE in in_child(Job("register", 3))
+    assert in_child(Job("register", 3)) == {
+        BROKEN: "the child ended with status 768",
+        "seed": 3,
+    }
 
 
 def test_a_pipe_is_read_to_its_end_or_to_the_deadline() -> None:
