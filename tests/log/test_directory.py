@@ -5,7 +5,6 @@ import errno
 import pytest
 
 from barnabas.log.config import LogConfig
-from barnabas.log.directory import LogDirectory
 from barnabas.log.health import DirectoryFailed
 from barnabas.log.names import PartitionDirectory, Standing, TopicPartition
 from barnabas.model.errors import CorruptLog
@@ -214,4 +213,3 @@ def test_how_far_a_log_is_compacted_is_remembered() -> None:
     assert directory.cleaned_to(ORDERS) == done.end_offset == 6
     machine.crash("prefix")
     assert machine.directory().cleaned_to(ORDERS) == 6
-    assert LogDirectory is type(directory)

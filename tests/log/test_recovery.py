@@ -7,13 +7,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from barnabas.log.config import LogConfig
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.producers import Origin
 from barnabas.log.recovery import Progress
 from barnabas.log.timestamps import TimestampedOffset, first_not_older
 from barnabas.records.batch import header_at
-from barnabas.sim.disk_faults import PROFILES
+from barnabas.sim.disk_faults import PROFILES, Profile
 from tests.log.storage import (
     ORDERS,
     PATH,
@@ -167,7 +168,7 @@ def test_derived_files_may_be_broken_or_missing(kind: str, garbage: bytes | None
     machine = Machine()
     log = filled(machine)
     held, before = content(log), derived(log)
-    touched = [segment for segment in log.segments[:-1]]
+    touched = list(log.segments[:-1])
     run(machine.directory_of().close(1))
     for segment in touched:
         path = f"{DIRECTORY}/{segment_file(segment.base_offset, kind)}"
@@ -235,7 +236,7 @@ def test_only_what_lies_above_the_recovery_point_is_read() -> None:
 
 def test_a_batch_larger_than_what_is_read_at_once_is_read_whole() -> None:
     machine = Machine()
-    config = SMALL.__class__(max_message_bytes=1 << 23)
+    config = LogConfig(max_message_bytes=1 << 23)
     log = machine.log(config)
     for size in (3_000_000, 10, 1_500_000, 10):
         log.append_as_leader(batch(bytes(size)), 1, 0)
@@ -301,12 +302,12 @@ def test_a_start_behind_the_end_means_that_nothing_is_left() -> None:
     step=st.integers(1, 60),
 )
 def test_a_crash_during_recovery_changes_nothing(
-    seed: int, first: str, second: str, step: int
+    seed: int, first: Profile | None, second: Profile | None, step: int
 ) -> None:
     machine = Machine(Seeded(seed))
     log = filled(machine)
     held = content(log)
-    machine.crash(first)  # type: ignore[arg-type]  # -- one of the profiles
+    machine.crash(first)
     image = machine.disk.image()
     if first is None:
         once = held
@@ -321,7 +322,7 @@ def test_a_crash_during_recovery_changes_nothing(
     except Crashed:
         # Once more, from wherever that left the disk.
         machine.crash_at = None
-    machine.crash(second)  # type: ignore[arg-type]  # -- one of the profiles
+    machine.crash(second)
     twice = content(machine.log())
     assert once == held[: len(once)]
     assert twice == once[: len(twice)]

@@ -7,6 +7,7 @@ that nothing can be appended any more (S-07), and ends; it is started again, as 
 """
 
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import Final
 
@@ -26,6 +27,7 @@ from barnabas.records.control import EndMarker, end_marker_batch
 from barnabas.records.record import Record
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.disk import SimDisk
+from barnabas.sim.disk_faults import Injection, Kind
 from barnabas.sim.plan import Operation
 from barnabas.sim.profiles.log.ghost import Ghost, checkpointed
 from barnabas.sim.world import Violation
@@ -174,6 +176,9 @@ class Drive:
                 self._retry(log, ghost, producer, back)
             case "end", [producer, commit]:
                 self._end(log, ghost, producer, commit == 1)
+            case "end-unindexed", [producer]:
+                self._break_index(log)
+                self._end(log, ghost, producer, commit=False)
             case "fetch", [flip]:
                 await self._fetch(flip)
             case "flush", _:
@@ -254,6 +259,12 @@ class Drive:
         marker = EndMarker(commit, self._story.epoch)
         data = end_marker_batch(producer, entry.epoch, marker, self._wall_ms())
         self._append(log, ghost, data, Origin.COORDINATOR)
+
+    def _break_index(self, log: PartitionLog) -> None:
+        """Let the index of aborted transactions have no room for the next one."""
+        index = log.segments[-1].aborted
+        kind: Kind = "write" if index.exists else "open"
+        self._story.disk.inject(Injection(kind, index.path, error=errno.ENOSPC))
 
     async def _fetch(self, flip: int) -> None:
         """Let the copy follow the plain log, as a follower does; ``flip`` damages what arrives."""

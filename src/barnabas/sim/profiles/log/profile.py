@@ -31,6 +31,7 @@ BEARABLE: Final = (
     "disk-fail",
     "disk-full",
 )
+ERRORS: Final = ("sync-fail", "disk-fail", "disk-flaky", "disk-full")
 MOMENTS: Final = ("log.did", "log.opened", "log.failed")
 
 # How often each operation is drawn, in proportion.
@@ -39,6 +40,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "produce": 14,
     "retry": 4,
     "end": 7,
+    "end-unindexed": 1,
     "fetch": 10,
     "flush": 4,
     "flush-behind": 4,
@@ -66,13 +68,6 @@ def fail_sync(world: World, fault: Fault) -> None:
     disk = world.hosts[HOST].disk
     under = f"{PATH}/plain-0"
     disk.inject(Injection("sync", under, error=errno.EIO, after=fault.param("after")))
-
-
-def fail_index(world: World, fault: Fault) -> None:
-    """Let the next file that is opened in a log's directory not open: an index, or a segment."""
-    disk = world.hosts[HOST].disk
-    under = f"{PATH}/{fault.word('log', 'plain')}-0"
-    disk.inject(Injection("open", under, error=errno.EMFILE))
 
 
 class LogScene:
@@ -169,7 +164,6 @@ class LogProfile:
     } | {
         "disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes),
         "sync-fail": Kind(one(1, 1, after=(0, 0, 1, 3)), fail_sync),
-        "index-fail": Kind(one(1, 1, log=LOGS[:2]), fail_index),
     }
 
     def plan(self, seed: int, mutant: str) -> Plan:
@@ -187,6 +181,13 @@ class LogProfile:
             mean_gap_ms=source.choice((200, 600, 2_000)),
             moments=MOMENTS,
         )
+        if source.random() < 0.5:
+            # Errors of the disk are rare among all the kinds, and the point of this profile.
+            name = source.choice(ERRORS)
+            for at_ms in draw_times(source, phases.chaos_ms, phases.chaos_ms // 3):
+                drawn = self.kinds[name].draw(source, (HOST,))
+                error = Fault(name, at_ms, drawn.target, drawn.duration_ms, drawn.params)
+                faults = (*faults, error)
         return Plan(
             profile=self.name,
             seed=seed,
@@ -219,6 +220,8 @@ def draw_operation(source: Random, at_ms: int, weights: Mapping[str, int]) -> Op
             arguments = (led, source.randint(1, 3), source.randint(1, 5))
         case "end":
             arguments = (led, source.randint(1, 2), source.randint(0, 1))
+        case "end-unindexed":
+            arguments = (led, source.randint(1, 2))
         case "fetch":
             arguments = ("copy", source.choice((0, 0, 0, source.randint(1, 2_000))))
         case "truncate":
