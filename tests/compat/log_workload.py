@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from tests.compat.log_judge import Answer, Order
-
 from barnabas.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL
 from barnabas.records.builder import BLANK, built
 from barnabas.records.control import EndMarker, end_marker_batch
 from barnabas.records.record import Record
+from tests.compat.log_judge import Answer, Order
 
 SEGMENT_BYTES: Final = 4000
 BEGIN_MS: Final = 1_700_000_000_000

@@ -21,14 +21,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import pytest
-from tests.compat.log_engines import Ours, Theirs
-from tests.compat.log_judge import Answer, Judge, Order
-from tests.compat.log_node import Node
-from tests.compat.log_workload import PROFILES, Workload
 
 from barnabas.cli import dump_log
 from barnabas.records.builder import BLANK, built
 from barnabas.records.record import Record
+from tests.compat.log_engines import Ours, Theirs
+from tests.compat.log_judge import Answer, Judge, Order
+from tests.compat.log_node import Node
+from tests.compat.log_workload import PROFILES, Workload
 
 KINDS: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
 DECODERS: Final = {

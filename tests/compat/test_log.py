@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+
 from tests.compat.log_engines import Engine, Ours, Theirs
 from tests.compat.log_judge import Answer, Judge, Order
 from tests.compat.log_workload import PROFILES, Workload

@@ -5,7 +5,6 @@ reads the same; what Kafka's log stores for a produce request is what we would s
 refuses we refuse with the same code.  `java-records/` is asked through one process in batches.
 """
 
-import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -42,30 +41,17 @@ from barnabas.records.control import (
 )
 from barnabas.records.record import Record, records
 from barnabas.records.validation import Rules, admitted, received
+from tests.compat.maven import class_path
 
 PROJECT: Final = Path(__file__).parent / "java-records"
 NOW: Final = 1_700_000_000_000
 HOUR: Final = 3_600_000
 
 
-@cache
-def class_path() -> str:
-    """Build the judge and return what Java needs to find it."""
-    maven = ["mvn", "--batch-mode", "--quiet"]
-    offline = [*maven, "--offline", "compile"]
-    if subprocess.run(offline, cwd=PROJECT, capture_output=True, check=False).returncode:
-        done = subprocess.run(
-            [*maven, "compile"], cwd=PROJECT, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"Maven cannot build the judge of records:\n{done.stdout}"
-    jars = (PROJECT / "target" / "classpath").read_text()
-    return os.pathsep.join([str(PROJECT / "target" / "classes"), jars])
-
-
 def ask(questions: list[str]) -> list[tuple[str, str]]:
     """Put questions to Kafka; return each outcome ("ok" or "error") with the rest of the line."""
     java = subprocess.run(
-        ["java", "-cp", class_path(), "barnabas.Records"],
+        ["java", "-cp", class_path(PROJECT), "barnabas.Records"],
         input="\n".join(questions) + "\n",
         capture_output=True,
         text=True,
