@@ -1,7 +1,9 @@
 """The ``barnabas`` command: one module per command group, loaded when it is asked for.
 
-``main``   finds the command and runs it
-``wire``   the protocol: APIs, layouts, bytes to JSON
+``main``              finds the command and runs it
+``dump_log``          prints what the files of a log hold
+``record_contents``   says what the records of Kafka's own topics mean
+``wire``              the protocol: APIs, layouts, bytes to JSON
 
 A command is a module with ``main(words) -> int``: it parses its own words, prints for a person on
 a terminal and one JSON object a line with ``--json``, and returns the exit code.  Commands are the

@@ -17,6 +17,7 @@ class Command:
 
 
 COMMANDS: Final[dict[str, Command]] = {
+    "dump-log": Command("barnabas.cli.dump_log", "print what the files of a log hold"),
     "wire": Command("barnabas.cli.wire", "look at the protocol: APIs, layouts, bytes"),
 }
 

@@ -354,8 +354,12 @@ class Fate:
             return Ended(True, None)
         has_records = header.producer_id in self._seen
         self._seen.pop(header.producer_id, None)
-        aborted = None if marker.commit else self._aborted.pop(header.producer_id, None)
-        return Ended(has_records, aborted)
+        if marker.commit:
+            return Ended(has_records, None)
+        # What an earlier round has taken out of the index has no records left, only, perhaps,
+        # the emptied batch that keeps its producer's sequence number.
+        aborted = self._aborted.pop(header.producer_id, None)
+        return Ended(has_records and aborted is not None, aborted)
 
     def _advance(self, offset: int) -> None:
         while self._to_come and self._to_come[0][0] <= offset:

@@ -167,7 +167,10 @@ class PartitionLog:
                     if marker is not None:
                         staging.marker(header, marker, base)
                 else:
-                    duplicate = staging.batch(header, base)
+                    stored = header
+                    if append_ms is not None:
+                        stored = header._replace(max_timestamp=append_ms)
+                    duplicate = staging.batch(stored, base)
                     if duplicate is not None:
                         return duplicate
             parts += assigned(view, position, header, base, leader_epoch, append_ms)
@@ -587,7 +590,7 @@ class PartitionLog:
         # one to be appended to.
         self._cutting = False
         self._cuts += 1
-        self.high_watermark = min(self.high_watermark, self.end_offset)
+        self.set_high_watermark(self.high_watermark)
 
     async def restart_at(self, offset: int, wall_ms: int) -> None:
         """Return when the log is durably empty and begins at an offset.
@@ -619,7 +622,7 @@ class PartitionLog:
             raise self.home.health.fail(error) from error
         self._cutting = False
         self._cuts += 1
-        self.high_watermark = offset
+        self.set_high_watermark(offset)
 
     async def _vouch_only_below(self, offset: int) -> None:
         # Lowered here first, or a checkpoint written meanwhile would raise it again.

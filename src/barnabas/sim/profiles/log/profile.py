@@ -99,7 +99,7 @@ class LogScene:
             self._chaos_from_ms = self._world.now_ms + self._plan.phases.warm_up_ms
         return True
 
-    def healed(self) -> None:
+    def healed(self, hosts: Sequence[str]) -> None:
         """Ask for one operation of each log; on a slow disk many others may be left undone."""
         self._works = False
         self._left[:] = [
