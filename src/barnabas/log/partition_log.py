@@ -26,7 +26,7 @@ Fixed by Kafka's UnifiedLog.java and LocalLog.java.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, Protocol
 
 from barnabas.log.aborted import AbortedTransaction
@@ -43,7 +43,6 @@ from barnabas.model.errors import CorruptLog, ErrorCode, Refused
 from barnabas.model.value import value
 from barnabas.records.batch import (
     NO_TIMESTAMP,
-    BatchHeader,
     CorruptBatch,
     assigned,
     batches,
@@ -159,32 +158,34 @@ class PartitionLog:
         self._ready()
         view = memoryview(data)
         append_ms = wall_ms if self.config.log_append_time else None
+        rules, from_client = self._rules, origin is Origin.CLIENT
         staging: Staging | None = None
         parts: list[Buffer] = []
         size, first, last = 0, self.end_offset, self.end_offset - 1
         timestamp, timestamp_offset = NO_TIMESTAMP, first
-        for position, header in self._admitted(view, origin, wall_ms):
-            base = last + 1
-            if header.producer_id >= 0:
-                if staging is None:
-                    staging = self.producers.stage(origin)
-                if header.is_control:
-                    marker = marker_in(view, position, header)
-                    if marker is not None:
-                        staging.marker(header, marker, base, transaction_version >= 2)
-                else:
-                    stored = header
-                    if append_ms is not None:
-                        stored = header._replace(max_timestamp=append_ms)
-                    duplicate = staging.batch(stored, base)
-                    if duplicate is not None:
-                        return duplicate
-            parts += assigned(view, position, header, base, leader_epoch, append_ms)
-            size += header.size_bytes
-            last = base + header.last_offset_delta
-            youngest = header.max_timestamp if append_ms is None else append_ms
-            if youngest > timestamp:
-                timestamp, timestamp_offset = youngest, last
+        try:
+            for position, header in batches(view):
+                admitted(view, position, header, rules, wall_ms, from_client)
+                base = last + 1
+                if header.producer_id >= 0:
+                    if staging is None:
+                        staging = self.producers.stage(origin)
+                    if header.is_control:
+                        marker = marker_in(view, position, header)
+                        if marker is not None:
+                            staging.marker(header, marker, base, transaction_version >= 2)
+                    else:
+                        duplicate = staging.batch(header, base)
+                        if duplicate is not None:
+                            return duplicate
+                parts += assigned(view, position, header, base, leader_epoch, append_ms)
+                size += header.size_bytes
+                last = base + header.last_offset_delta
+                youngest = header.max_timestamp if append_ms is None else append_ms
+                if youngest > timestamp:
+                    timestamp, timestamp_offset = youngest, last
+        except CorruptBatch as error:
+            raise refused(error) from error
         if not parts:
             raise Refused(ErrorCode.INVALID_RECORD, f"no record batch in {len(view)} bytes")
         self._write(parts, size, first, last, timestamp, timestamp_offset, staging, wall_ms)
@@ -242,18 +243,6 @@ class PartitionLog:
         for epoch, start in epochs:
             self._epochs_changed += self.epochs.assign(epoch, start)
         return Appended(first, last, NO_TIMESTAMP)
-
-    def _admitted(
-        self, view: memoryview, origin: Origin, wall_ms: int
-    ) -> Iterator[tuple[int, BatchHeader]]:
-        """Yield the batches a leader appends; raise ``Refused`` for one it must not have."""
-        from_client = origin is Origin.CLIENT
-        try:
-            for position, header in batches(view):
-                admitted(view, position, header, self._rules, wall_ms, from_client)
-                yield position, header
-        except CorruptBatch as error:
-            raise refused(error) from error
 
     def _write(
         self,
