@@ -11,8 +11,6 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
-from tests.compat.log_judge import Answer, Judge, Order
-
 from barnabas.host.disk import HostDisk
 from barnabas.log.compaction import compact
 from barnabas.log.config import LogConfig
@@ -26,6 +24,7 @@ from barnabas.log.timestamps import first_not_older
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.records.batch import BatchHeader, batches
 from barnabas.records.record import records
+from tests.compat.log_judge import Answer, Judge, Order
 
 T = TypeVar("T")
 

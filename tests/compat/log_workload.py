@@ -2,7 +2,8 @@
 
 A `Workload` is a generator of orders that is sent the answers. It knows what a producer would know
 (its sequence numbers, whether its transaction is open), and makes the mistakes that producers,
-leaders and coordinators make: retries, gaps, old epochs, markers of a coordinator that was replaced.
+leaders and coordinators make: retries, gaps, old epochs, markers of a coordinator that was
+replaced.
 """
 
 from collections.abc import Generator
@@ -10,12 +11,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
 
-from tests.compat.log_judge import Answer, Order
-
 from barnabas.records.batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE, TRANSACTIONAL
 from barnabas.records.builder import BLANK, built
 from barnabas.records.control import EndMarker, end_marker_batch
 from barnabas.records.record import Record
+from tests.compat.log_judge import Answer, Order
 
 SEGMENT_BYTES: Final = 4000
 BEGIN_MS: Final = 1_700_000_000_000
@@ -123,7 +123,7 @@ class Workload:
 
     def _record(self, offset: int) -> Record:
         draw = self._random
-        key = f"key {draw.randrange(12)}".encode()
+        key: bytes | None = f"key {draw.randrange(12)}".encode()
         if not self._compacted and draw.random() < 0.2:
             key = None
         value = draw.randbytes(draw.choice((0, 5, 40, 200)))
