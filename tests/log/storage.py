@@ -4,7 +4,7 @@ Nothing here waits, so a coroutine runs to its end in one go; a crash is an oper
 process does not live to see.
 """
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from typing import Any, Final, TypeVar
 
 from barnabas.log.config import LogConfig
@@ -85,6 +85,10 @@ class Machine:
             return run(directory.open_log(ORDERS, config, 0))
         return run(directory.create_log(ORDERS, TOPIC_ID, config, 0))
 
+    def log_of(self) -> PartitionLog:
+        """Return the log that was opened last."""
+        return self.directory_of().logs[ORDERS]
+
     def _alive(self) -> None:
         self.operations += 1
         if self.crash_at is not None and self.operations >= self.crash_at:
@@ -106,7 +110,7 @@ class Machine:
 class Turn:
     """Waits until the coroutine is run again."""
 
-    def __await__(self) -> Iterator[None]:
+    def __await__(self) -> Generator[None, None, None]:
         yield
 
 

@@ -19,7 +19,7 @@ from barnabas.log.checkpoints import (
 from barnabas.log.names import TopicPartition
 from barnabas.model.errors import CorruptLog
 from barnabas.model.ids import Uuid
-from barnabas.sim.disk_faults import PROFILES
+from barnabas.sim.disk_faults import PROFILES, Profile
 from tests.log.storage import PATH, Crashed, Machine, run
 from tests.sim.drawing import Seeded
 
@@ -85,7 +85,7 @@ def test_the_clean_mark_names_the_broker_epoch() -> None:
 
 
 @given(seed=st.integers(0, 2**32), profile=st.sampled_from(PROFILES), step=st.integers(1, 12))
-def test_a_crash_leaves_the_old_or_the_new_content(seed: int, profile: str, step: int) -> None:
+def test_a_crash_leaves_the_old_or_the_new_content(seed: int, profile: Profile, step: int) -> None:
     machine = Machine(Seeded(seed))
     run(Checkpoint(machine.process, PATH, "c").replace(b"old" * 2000))
     machine.crash_at = machine.operations + step
@@ -95,7 +95,7 @@ def test_a_crash_leaves_the_old_or_the_new_content(seed: int, profile: str, step
         returned = True
     except Crashed:
         returned = False
-    machine.crash(profile)  # type: ignore[arg-type]  # -- one of PROFILES
+    machine.crash(profile)
     left = Checkpoint(machine.process, PATH, "c").read()
     assert left == b"new" * 3000 or (left == b"old" * 2000 and not returned)
 

@@ -16,5 +16,5 @@ def test_the_first_error_stays_the_reason() -> None:
     first = health.fail(OSError(errno.EIO, "broken"))
     again = health.fail(OSError(errno.ENOSPC, "full"))
     assert first.error is again.error is health.error
-    with pytest.raises(DirectoryFailed, match="/data.*broken"):
+    with pytest.raises(DirectoryFailed, match=r"/data.*broken"):
         health.check()

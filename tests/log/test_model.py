@@ -14,12 +14,12 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from barnabas.log.config import LogConfig
-from barnabas.log.partition_log import Appended, PartitionLog
+from barnabas.log.partition_log import Appended
 from barnabas.log.producers import Origin, ProducerTable
 from barnabas.log.retention import delete_old_segments
 from barnabas.log.snapshots import marker_in
-from barnabas.records.batch import BatchHeader, assigned, batches, header_at
-from barnabas.sim.disk_faults import PROFILES
+from barnabas.records.batch import assigned, header_at
+from barnabas.sim.disk_faults import PROFILES, Profile
 from tests.log.storage import Crashed, Machine, batch, content, marker, run, transactional
 from tests.sim.drawing import Seeded
 
@@ -113,7 +113,7 @@ class LogMachine(RuleBasedStateMachine):
     @rule()
     def flush(self) -> None:
         """Flush."""
-        self._do(lambda: self.log.flush())
+        self._do(self.log.flush)
         self.durable_end = self.log.end_offset
 
     @rule()
@@ -138,10 +138,10 @@ class LogMachine(RuleBasedStateMachine):
         """Begin anew behind everything, as a follower that was left behind does."""
         self._restart(self.log.end_offset + ahead)
 
-    @rule(back=st.integers(0, 12))
-    def crash(self, back: int) -> None:
+    @rule(profile=st.sampled_from([None, *PROFILES]))
+    def crash(self, profile: Profile | None) -> None:
         """Kill the process or the machine."""
-        self._crash([self.stored])
+        self._crash([self.stored], profile)
 
     @rule()
     def stop_cleanly(self) -> None:
@@ -157,7 +157,7 @@ class LogMachine(RuleBasedStateMachine):
         what=st.sampled_from(["append", "flush", "truncate", "delete", "restart", "open"]),
         profile=st.sampled_from([None, *PROFILES]),
     )
-    def crash_in_the_middle(self, seed: int, what: str, profile: Any) -> None:
+    def crash_in_the_middle(self, seed: int, what: str, profile: Profile | None) -> None:
         """Crash at one of the calls that an operation makes to the disk."""
         before, after = list(self.stored), list(self.stored)
         offset = max(self.log.start_offset, self.log.end_offset - seed % 9)
@@ -219,13 +219,12 @@ class LogMachine(RuleBasedStateMachine):
         return [data for data in self.stored if header_at(data).last_offset < offset]
 
     def _restart(self, offset: int) -> None:
-        stored, durable = self.stored, self.durable_end
+        stored = self.stored
         try:
             self._do(lambda: self.log.restart_at(offset, self.wall_ms))
         except Crashed:
             self._crash([stored, []], None, restarted_at=offset)
             return
-        del durable
         self.stored, self.durable_end = [], offset
         assert (self.log.start_offset, self.log.end_offset) == (offset, offset)
         self._learn()
@@ -236,12 +235,9 @@ class LogMachine(RuleBasedStateMachine):
     def _crash(
         self,
         candidates: list[list[bytes]],
-        profile: Any = "draw",
+        profile: Profile | None,
         restarted_at: int | None = None,
     ) -> None:
-        if profile == "draw":
-            number = self.machine.disk.draw.below("profile", len(PROFILES) + 1)
-            profile = PROFILES[number] if number < len(PROFILES) else None
         self.machine.crash(profile)
         self.log = self.machine.log(CONFIG)
         held = self._held()
@@ -348,4 +344,3 @@ TestLog.settings = settings(
     phases=[Phase.generate],
     report_multiple_bugs=False,
 )
-assert BatchHeader and batches and PartitionLog

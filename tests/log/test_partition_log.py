@@ -1,7 +1,6 @@
 """One partition: appending, reading, flushing, cutting."""
 
 import errno
-import struct
 
 import pytest
 
@@ -12,7 +11,7 @@ from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.producers import Duplicate, Origin
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.records.batch import header_at, verify
-from barnabas.sim.disk_faults import Injection
+from barnabas.sim.disk_faults import PROFILES, Injection, Kind
 from tests.log.storage import (
     SMALL,
     Machine,
@@ -289,14 +288,14 @@ def test_a_reader_is_told_of_aborted_transactions_with_later_markers() -> None:
 
 
 def test_what_was_flushed_survives_anything() -> None:
-    for profile in ("prefix", "block", "sector", "meta-first", "data-first"):
+    for profile in PROFILES:
         machine = Machine()
         log = filled(machine)
         log.append_as_leader(transactional(b"t", producer=(7, 0, 0)), 3, NOW)
         held = content(log)
         assert run(log.flush()) == 121
         assert log.recovery_point == 121
-        machine.crash(profile)  # type: ignore[arg-type]  # -- one of the profiles
+        machine.crash(profile)
         again = machine.log()
         assert content(again) == held
         assert again.producers.open == {7: 120}
@@ -338,11 +337,11 @@ def test_an_epoch_is_durable_before_its_leader_writes() -> None:
 
 
 @pytest.mark.parametrize("kind", ["write", "sync", "open"])
-def test_nothing_is_appended_after_an_error_of_the_disk(kind: str) -> None:
+def test_nothing_is_appended_after_an_error_of_the_disk(kind: Kind) -> None:
     machine = Machine()
     log = filled(machine, 3)
     other = log.end_offset
-    machine.disk.inject(Injection(kind, error=errno.EIO))  # type: ignore[arg-type]  # -- a kind
+    machine.disk.inject(Injection(kind, error=errno.EIO))
 
     def work() -> None:
         for _ in range(40):
@@ -426,7 +425,8 @@ def test_a_flush_under_way_does_not_vouch_for_what_was_cut() -> None:
     flush.send(None)
     machine.let_go()
     run(log.truncate(4, NOW))
-    assert run(flush) == 20
+    log.append_as_leader(batch(b"new"), 2, NOW)
+    assert run(flush) <= 4
     assert log.recovery_point <= 4
 
 
@@ -481,7 +481,6 @@ def test_a_topic_may_change_its_mind() -> None:
     log = Machine().log()
     log.configure(LogConfig(max_message_bytes=100))
     assert refusal(log, batch(b"a" * 100)) is ErrorCode.MESSAGE_TOO_LARGE
-    assert struct.calcsize(">q") == 8
 
 
 def test_preallocated_space_is_written_over() -> None:

@@ -1,17 +1,20 @@
 """Opening a log after whatever happened to it."""
 
+import zlib
 from collections.abc import Callable
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from barnabas.log.config import LogConfig
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.producers import Origin
 from barnabas.log.recovery import Progress
+from barnabas.log.timestamps import TimestampedOffset, first_not_older
 from barnabas.records.batch import header_at
-from barnabas.sim.disk_faults import PROFILES
+from barnabas.sim.disk_faults import PROFILES, Profile
 from tests.log.storage import (
     ORDERS,
     PATH,
@@ -67,7 +70,9 @@ def test_a_killed_process_loses_nothing() -> None:
     again = machine.log()
     assert content(again) == held
     assert derived(again) == before
-    assert again.recovery_point == 0, "reading makes nothing durable"
+    assert again.recovery_point == again.end_offset
+    machine.crash("prefix")
+    assert content(machine.log()) == held, "what was read was made durable"
 
 
 def test_a_clean_stop_leaves_everything_as_it_was() -> None:
@@ -165,7 +170,7 @@ def test_derived_files_may_be_broken_or_missing(kind: str, garbage: bytes | None
     machine = Machine()
     log = filled(machine)
     held, before = content(log), derived(log)
-    touched = [segment for segment in log.segments[:-1]]
+    touched = list(log.segments[:-1])
     run(machine.directory_of().close(1))
     for segment in touched:
         path = f"{DIRECTORY}/{segment_file(segment.base_offset, kind)}"
@@ -233,7 +238,7 @@ def test_only_what_lies_above_the_recovery_point_is_read() -> None:
 
 def test_a_batch_larger_than_what_is_read_at_once_is_read_whole() -> None:
     machine = Machine()
-    config = SMALL.__class__(max_message_bytes=1 << 23)
+    config = LogConfig(max_message_bytes=1 << 23)
     log = machine.log(config)
     for size in (3_000_000, 10, 1_500_000, 10):
         log.append_as_leader(batch(bytes(size)), 1, 0)
@@ -299,12 +304,12 @@ def test_a_start_behind_the_end_means_that_nothing_is_left() -> None:
     step=st.integers(1, 60),
 )
 def test_a_crash_during_recovery_changes_nothing(
-    seed: int, first: str, second: str, step: int
+    seed: int, first: Profile | None, second: Profile | None, step: int
 ) -> None:
     machine = Machine(Seeded(seed))
     log = filled(machine)
     held = content(log)
-    machine.crash(first)  # type: ignore[arg-type]  # -- one of the profiles
+    machine.crash(first)
     image = machine.disk.image()
     if first is None:
         once = held
@@ -319,9 +324,34 @@ def test_a_crash_during_recovery_changes_nothing(
     except Crashed:
         # Once more, from wherever that left the disk.
         machine.crash_at = None
-    machine.crash(second)  # type: ignore[arg-type]  # -- one of the profiles
+    machine.crash(second)
     twice = content(machine.log())
     assert once == held[: len(once)]
     assert twice == once[: len(twice)]
     if first is not None or second is None:
         assert twice == once, "what has survived the power loss is durable"
+
+
+def old_message(offset: int, magic: int, value: bytes) -> bytes:
+    """Return a message as Kafka wrote it before 0.11."""
+    stamp = (1000 + offset).to_bytes(8) if magic else b""
+    body = bytes((magic, 0)) + stamp + b"\0\0\0\1k" + len(value).to_bytes(4) + value
+    message = zlib.crc32(body).to_bytes(4) + body
+    return offset.to_bytes(8) + len(message).to_bytes(4) + message
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_segments_of_old_kafkas_are_read_and_continued(magic: int) -> None:
+    machine = Machine()
+    machine.log()
+    machine.crash()
+    old = b"".join(old_message(offset, magic, b"x" * 20) for offset in range(30))
+    overwrite(machine, segment_file(0, LOG), 0, old + old_message(30, magic, b"torn")[:-1])
+    log = machine.log()
+    assert log.end_offset == 30
+    assert log.segments[0].size_bytes == len(old)
+    log.append_as_leader(batch(b"new"), 7, 0)
+    assert log.read(17, 1, 31)[1].read() == old_message(17, magic, b"x" * 20)
+    assert header_at(log.read(30, 1, 31)[1].read()).base_offset == 30
+    if magic:
+        assert first_not_older(log, 1012) == TimestampedOffset(12, 1012, -1)

@@ -5,7 +5,7 @@ import pytest
 from barnabas.log.config import LogConfig
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.retention import deletable, delete_old_segments
-from barnabas.sim.disk_faults import PROFILES
+from barnabas.sim.disk_faults import PROFILES, Profile
 from tests.log.storage import PATH, Crashed, Machine, batch, content, run
 from tests.sim.drawing import Seeded
 
@@ -78,7 +78,7 @@ def test_snapshots_go_with_their_segments() -> None:
 
 
 @pytest.mark.parametrize("profile", [None, *PROFILES])
-def test_a_crash_in_between_leaves_no_hole(profile: str | None) -> None:
+def test_a_crash_in_between_leaves_no_hole(profile: Profile | None) -> None:
     finished = False
     step = 0
     while not finished:
@@ -93,7 +93,7 @@ def test_a_crash_in_between_leaves_no_hole(profile: str | None) -> None:
             finished = True
         except Crashed:
             finished = False
-        machine.crash(profile)  # type: ignore[arg-type]  # -- one of the profiles
+        machine.crash(profile)
         again = machine.log()
         left = content(again)
         assert left == held[len(held) - len(left) :]

@@ -46,7 +46,14 @@ from barnabas.log.segment import Segment
 from barnabas.log.snapshots import marker_in
 from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
-from barnabas.records.batch import DELETE_HORIZON, BatchHeader, CorruptBatch, header_at, verify
+from barnabas.records.batch import (
+    DELETE_HORIZON,
+    MAGIC,
+    BatchHeader,
+    CorruptBatch,
+    header_at,
+    verify,
+)
 from barnabas.records.builder import built, emptied
 from barnabas.records.record import Record, records
 from barnabas.runtime.disk import Buffer
@@ -242,6 +249,8 @@ class Round:
     async def _batches(self, segment: Segment) -> AsyncIterator[tuple[bytes, BatchHeader]]:
         for position, header in segment.headers():
             data = segment.slice(position, header.size_bytes).read()
+            if header.magic != MAGIC:
+                raise CorruptLog(f"{segment.file.path} at {position}: too old to be compacted")
             try:
                 verify(data, 0, header)
             except CorruptBatch as error:

@@ -214,9 +214,10 @@ class TimeIndex(SortedTable):
 
     def note(self, timestamp: int, offset: int) -> None:
         """Add the youngest timestamp so far, unless it is already there."""
-        last = self.last()
-        if timestamp > (last[0] if last is not None else -1):
-            self.append(timestamp, offset - self._base)
+        assert self._settled is None, f"{self.path} is settled"
+        if timestamp > (self._firsts[-1] if self._firsts else -1):
+            self._firsts.append(timestamp)
+            self._seconds.append(offset - self._base)
 
     def truncate(self, offset: int) -> None:
         """Drop entries of offsets at or above this one."""

@@ -91,6 +91,7 @@ class PartitionLog:
         epochs: EpochCache,
         epochs_are_durable: bool,
         producers: ProducerTable,
+        snapshots: Snapshots,
         start_offset: int,
         recovery_point: int,
         wall_ms: int,
@@ -107,7 +108,7 @@ class PartitionLog:
         self.end_offset = self.segments[-1].next_offset
         self.recovery_point = recovery_point
         self.high_watermark = start_offset
-        self.snapshots: Final = Snapshots(disk, directory)
+        self.snapshots: Final = snapshots
         self.disk: Final = disk
         self.home: Final = home
         self._bases: Final = [segment.base_offset for segment in segments]
@@ -289,16 +290,17 @@ class PartitionLog:
         config = self.config
         if segment.size_bytes + size_bytes > config.segment_bytes:
             return True
-        if not segment.holds_offset(last_offset):
+        if not segment.size_bytes:
+            return not segment.holds_offset(last_offset)
+        if last_offset - segment.base_offset >= 1 << 31:
             return True
-        entries = len(segment.offsets)
-        if (
-            entries >= config.segment_index_bytes // OFFSET_ENTRY.size
-            or len(segment.times) >= config.segment_index_bytes // TIME_ENTRY.size
+        # A time index has at most as many entries as the offset index, and they are larger.
+        entries_max = config.segment_index_bytes // TIME_ENTRY.size
+        if len(segment.offsets) >= entries_max and (
+            len(segment.times) >= entries_max
+            or len(segment.offsets) >= config.segment_index_bytes // OFFSET_ENTRY.size
         ):
             return True
-        if not segment.size_bytes:
-            return False
         first = segment.first_timestamp
         if first is not None and first >= 0:
             waited = timestamp - first
@@ -483,10 +485,11 @@ class PartitionLog:
         )
 
     async def flush(self) -> int:
-        """Return the end offset at the time of the call, once everything below it is durable.
+        """Return an offset below which everything is durable: the end at the time of the call.
 
-        Calls that overlap share the device's work, so whoever acknowledges after a flush simply
-        calls it (group commit is the file's business).
+        It is less if the log was cut meanwhile: what was at those offsets then may be gone, and
+        what is there now came later.  Calls that overlap share the device's work, so whoever
+        acknowledges after a flush simply calls it (group commit is the file's business).
         """
         self.home.health.check()
         target, cuts = self.end_offset, self._cuts
@@ -507,7 +510,8 @@ class PartitionLog:
         if cuts == self._cuts and not self._cutting:
             self.recovery_point = max(self.recovery_point, target)
             self._unflushed_records = max(0, self._unflushed_records - records)
-        return target
+            return target
+        return min(target, self.recovery_point)
 
     async def _sync_epochs(self) -> None:
         changed = self._epochs_changed

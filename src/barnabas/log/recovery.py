@@ -18,11 +18,17 @@ enough, because space may hold a whole batch of an earlier turn:
 (The cut is synced before anything is written behind it, so this takes a disk that lies as well.)
 
 Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
-segment whose name was lost, and what lies behind it goes.  Offsets that compaction has removed are
-gaps within a segment, or below the recovery point, and are none of this module's business.
+segment whose name was lost, and what lies behind it goes.  Within the segments of a compacted log
+offsets may be missing, elsewhere not.
 
-Running it again after a crash in the middle gives the same log: it only removes what it would
-remove again, and nothing it does moves the recovery point (KAFKA-10101).
+What has been read is then written again and flushed, and only that moves the recovery point
+(KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
+sync that failed, then what was read came from memory.  The device may hold an older tail and nobody
+would ever write the newer one, since the kernel calls it clean.  A log that went on from there and
+then lost power would go back to bytes that it has seen cut off.
+
+Running it again after a crash in the middle gives the same log: until the flush it only removes
+what it would remove again.
 
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """
@@ -31,7 +37,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from barnabas.log.checkpoints import Checkpoint, decode_epochs
-from barnabas.log.config import LogConfig
+from barnabas.log.config import INT_MAX, LogConfig
 from barnabas.log.epochs import NO_EPOCH, EpochCache
 from barnabas.log.names import (
     CLEANED,
@@ -49,11 +55,23 @@ from barnabas.log.names import (
 )
 from barnabas.log.partition_log import Home, PartitionLog, enter_aborted
 from barnabas.log.producers import ProducerTable
-from barnabas.log.segment import Segment
+from barnabas.log.segment import Segment, front_at
 from barnabas.log.snapshots import Snapshots, replay, stage_batch
 from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
-from barnabas.records.batch import HEADER_BYTES, BatchHeader, CorruptBatch, header_at, verify
+from barnabas.records import legacy
+from barnabas.records.batch import (
+    CHECKED_FROM,
+    HEADER,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    NO_PRODUCER_ID,
+    BatchHeader,
+    CorruptBatch,
+    header_at,
+)
+from barnabas.records.checksum import crc32c
 from barnabas.runtime.disk import Disk
 
 # Read at once; larger batches are read whole.
@@ -98,10 +116,10 @@ async def open_log(
     report: Report = silence,
 ) -> PartitionLog:
     """Open the log in a directory, which may be empty; raises ``OSError`` where the disk does."""
-    await settle_names(disk, directory, config)
+    await settle_names(disk, directory)
     recovery = Recovery(disk, of, directory, config, found, report)
     await recovery.run()
-    return PartitionLog(
+    log = PartitionLog(
         disk,
         home,
         of,
@@ -111,13 +129,17 @@ async def open_log(
         recovery.epochs,
         recovery.epochs.entries() == recovery.durable_epochs,
         recovery.producers,
+        recovery.snapshots,
         recovery.start_offset,
         recovery.recovery_point,
         wall_ms,
     )
+    if not found.clean:
+        await log.flush()
+    return log
 
 
-async def settle_names(disk: Disk, directory: str, config: LogConfig) -> None:
+async def settle_names(disk: Disk, directory: str) -> None:
     """Finish or undo what was under way with the files of a log when it stopped.
 
     Compaction writes ``.cleaned`` files, renames all of them to ``.swap`` once they are durable,
@@ -183,7 +205,7 @@ class Recovery:
         self._config: Final = config
         self._found: Final = found
         self._report: Final = report
-        self._snapshots: Final = Snapshots(disk, directory)
+        self.snapshots: Final = Snapshots(disk, directory)
         self._buffer = bytearray(CHUNK_BYTES)
         self._bytes_read = self._bytes_total = 0
         self.segments: list[Segment] = []
@@ -202,6 +224,13 @@ class Recovery:
             for base in bases
             if base is not None
         ]
+        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
+            # Deleted, but for the names: recording the start came first.  Of those that came back
+            # some may be missing, so nothing may be concluded from them.
+            segment = self.segments.pop(0)
+            for path in segment.names():
+                self._disk.remove(path)
+            segment.close()
         for segment, following in zip(self.segments, self.segments[1:], strict=False):
             segment.next_offset = following.base_offset
         if self.segments:
@@ -247,7 +276,7 @@ class Recovery:
         try:
             list(segment.aborted.entries())
         except CorruptLog:
-            table = self._snapshots.load(self.segments[0].base_offset, segment.base_offset)
+            table = self.snapshots.load(self.segments[0].base_offset, segment.base_offset)
             replay(table, self.segments, segment.base_offset)
             segment.aborted.reset()
             for position, header in segment.headers():
@@ -272,9 +301,9 @@ class Recovery:
         doubtful = self.segments[trusted:]
         first = doubtful[0].base_offset
         # Nobody has made later snapshots durable, nor what they tell of.
-        self._snapshots.remove(offset for offset in self._snapshots.offsets() if offset > first)
+        self.snapshots.remove(offset for offset in self.snapshots.offsets() if offset > first)
         self.epochs.truncate_end(first)
-        self.producers = self._snapshots.load(self.segments[0].base_offset, first)
+        self.producers = self.snapshots.load(self.segments[0].base_offset, first)
         replay(self.producers, self.segments[:trusted], first)
         self._bytes_total = sum(segment.size_bytes for segment in doubtful)
         expected = first
@@ -282,11 +311,16 @@ class Recovery:
             if segment.base_offset != expected:
                 await self._remove(trusted + number)
                 break
+            if number:
+                # In the place of those that were removed: one has to be where the log may begin
+                # one day, or what its producers wrote before would be forgotten.
+                self.snapshots.take(self.producers)
             await self._read(segment, len(doubtful) - number)
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
                 await segment.file.sync()
                 await self._remove(trusted + number + 1)
+                break
             expected = segment.next_offset
         for segment in self.segments[trusted:-1]:
             segment.settle()
@@ -317,29 +351,45 @@ class Recovery:
         """Take the batches of a window into indexes, epochs and producers.
 
         Returns how many bytes were taken, and how many the next batch needs in the window; 0 if
-        there is none that can be believed.
+        there is none that can be believed.  The header is taken apart here rather than by
+        ``header_at``, because recovery does this for every batch and little else.
         """
-        at, count = 0, len(view)
-        latest = self.epochs.latest
+        unpack, index, crc_of = HEADER.unpack_from, segment.index_batch, crc32c
+        count, last_fitting = len(view), segment.base_offset + INT_MAX
+        at, latest, expected = 0, self.epochs.latest, segment.next_offset
+        may_have_gaps = self._config.compact
         while count - at >= HEADER_BYTES:
-            try:
-                header = header_at(view, at)
-                if at + header.size_bytes > count:
-                    return at, header.size_bytes
-                verify(view, at, header)
-                epoch = header.leader_epoch
-                if not continues(segment, header) or NO_EPOCH < epoch < latest:
-                    return at, 0
-                if header.producer_id >= 0:
-                    enter_aborted(segment, stage_batch(self.producers, segment, start + at, header))
-            except CorruptBatch:
+            base, length, epoch, magic, crc, _, delta, _, timestamp, producer, _, _, _ = unpack(
+                view, at
+            )
+            end = at + LOG_OVERHEAD_BYTES + length
+            if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                old = old_message(view, at)
+                if old is None or at + old.size_bytes > count:
+                    return at, old.size_bytes if old is not None else 0
+                base, delta, timestamp = old.base_offset, old.last_offset_delta, old.max_timestamp
+                epoch, producer = NO_EPOCH, NO_PRODUCER_ID
+            elif end > count:
+                return at, end - at
+            elif crc_of(view[at + CHECKED_FROM : end]) != crc:
                 return at, 0
+            last = base + delta
+            follows = base == expected or (base > expected and may_have_gaps)
+            if not follows or delta < 0 or last > last_fitting or NO_EPOCH < epoch < latest:
+                return at, 0
+            if producer > NO_PRODUCER_ID:
+                try:
+                    ended = stage_batch(self.producers, segment, start + at, header_at(view, at))
+                except CorruptBatch:
+                    return at, 0
+                enter_aborted(segment, ended)
             if epoch > latest:
-                self.epochs.assign(epoch, header.base_offset)
+                self.epochs.assign(epoch, base)
                 latest = epoch
-            segment.index_batch(start + at, header)
-            segment.next_offset = header.next_offset
-            at += header.size_bytes
+            index(start + at, end - at, last, timestamp)
+            segment.next_offset = expected = last + 1
+            at = end
+        self.producers.end_offset = expected
         return at, HEADER_BYTES
 
     async def _remove(self, first: int) -> None:
@@ -356,40 +406,41 @@ class Recovery:
         if self.segments and self.segments[-1].next_offset < self.start_offset:
             # The log was to begin anew, and stopped before the old segments were gone.
             await self._remove(0)
-        while len(self.segments) > 1 and self.segments[1].base_offset <= self.start_offset:
-            # Deleted, but for the names: recording the start came first.
-            segment = self.segments.pop(0)
-            for path in segment.names():
-                self._disk.remove(path)
-            segment.close()
         if not self.segments:
             interval = self._config.index_interval_bytes
             segment = Segment.create(self._disk, self._directory, self.start_offset, interval)
             self.segments.append(segment)
             self.epochs.clear()
-            self._snapshots.remove(self._snapshots.offsets())
+            self.snapshots.remove(self.snapshots.offsets())
             self.producers, read = ProducerTable(self.start_offset), True
         end = self.segments[-1].next_offset
         self.epochs.truncate_end(end)
         self.epochs.truncate_start(self.start_offset)
         kept = {segment.base_offset for segment in self.segments} | {end}
-        self._snapshots.remove(at for at in self._snapshots.offsets() if at not in kept)
+        self.snapshots.remove(at for at in self.snapshots.offsets() if at not in kept)
         if not read:
-            self.producers = self._snapshots.load(self.segments[0].base_offset, end)
+            self.producers = self.snapshots.load(self.segments[0].base_offset, end)
             replay(self.producers, self.segments, end)
         self.producers.end_offset = end
-        # Nothing that was read here has become durable by being read (KAFKA-10101).
+        # Nothing that was read here has become durable by being read.
         self.recovery_point = end if self._found.clean else min(self.recovery_point, end)
         await self._disk.sync_directory(self._directory)
 
 
-def continues(segment: Segment, header: BatchHeader) -> bool:
-    """Tell whether a batch can follow what a segment holds."""
-    return (
-        header.base_offset >= segment.next_offset
-        and header.last_offset_delta >= 0
-        and segment.holds_offset(header.last_offset)
-    )
+def old_message(view: memoryview, at: int) -> BatchHeader | None:
+    """Return the header of a message of magic 0 or 1, or None if there is none to be believed.
+
+    One that the window cuts short has no more than its size.
+    """
+    try:
+        front = front_at(view, at)
+        if at + front.size_bytes > len(view):
+            return front
+        header = legacy.header_at(view, at)
+        legacy.verify(view, at, header)
+    except CorruptBatch:
+        return None
+    return header
 
 
 def whole_headers(segment: Segment) -> Iterator[BatchHeader]:

@@ -28,7 +28,19 @@ from barnabas.log.index import OffsetIndex, TimeIndex
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
-from barnabas.records.batch import HEADER_BYTES, NO_TIMESTAMP, BatchHeader, CorruptBatch, header_at
+from barnabas.records import legacy
+from barnabas.records.batch import (
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+    MAGIC_AT,
+    NO_TIMESTAMP,
+    BatchHeader,
+    CorruptBatch,
+    OldFormat,
+    header_at,
+)
+from barnabas.records.builder import BLANK
 from barnabas.runtime.disk import Buffer, Disk, File
 
 # Headers are read through a window of the file: small batches share one read, and a large one
@@ -151,13 +163,15 @@ class Segment:
     ) -> None:
         if position == 0:
             self.first_timestamp = timestamp
-        if timestamp > self.youngest[0]:
-            self._youngest = (timestamp, of_offset)
+        youngest = self._youngest or self.youngest
+        if timestamp > youngest[0]:
+            youngest = self._youngest = (timestamp, of_offset)
         if self._unindexed_bytes > self._index_interval_bytes:
             self.offsets.append(last_offset - self.base_offset, position)
-            self.times.note(*self.youngest)
-            self._unindexed_bytes = 0
-        self._unindexed_bytes += size_bytes
+            self.times.note(*youngest)
+            self._unindexed_bytes = size_bytes
+        else:
+            self._unindexed_bytes += size_bytes
 
     def holds_offset(self, offset: int) -> bool:
         """Tell whether an offset can be written relative to the base, as indexes do."""
@@ -182,7 +196,9 @@ class Segment:
             if position + HEADER_BYTES > start + len(window):
                 window, start = self.file.read(position, WINDOW_BYTES), position
             try:
-                header = header_at(window, position - start)
+                header = front_at(window, position - start)
+                if header.magic != MAGIC and position + header.size_bytes <= self.size_bytes:
+                    header = legacy.header_at(self.file.read(position, header.size_bytes))
             except CorruptBatch as error:
                 raise CorruptLog(f"{self.file.path} at {position}: {error}") from error
             if position + header.size_bytes > self.size_bytes:
@@ -243,16 +259,15 @@ class Segment:
         self._unindexed_bytes = 0
         self.first_timestamp = None
 
-    def index_batch(self, position: int, header: BatchHeader) -> None:
+    def index_batch(self, position: int, size_bytes: int, last_offset: int, timestamp: int) -> None:
         """Enter a batch that lies in the segment into the indexes."""
-        last_offset = header.last_offset
-        self._note(position, header.size_bytes, last_offset, header.max_timestamp, last_offset)
+        self._note(position, size_bytes, last_offset, timestamp, last_offset)
 
     def reindex(self) -> None:
         """Build the indexes of a settled segment anew from its batches."""
         self.begin_indexes()
         for position, header in self.headers():
-            self.index_batch(position, header)
+            self.index_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
         self.settle()
 
     # --- the turns of its life -------------------------------------------------------------------
@@ -337,3 +352,15 @@ class Segment:
         """
         kinds = (TRANSACTION_INDEX, TIME_INDEX, INDEX, LOG)
         return [path for kind in kinds if self._disk.exists(path := self.path(kind))]
+
+
+def front_at(data: Buffer, position: int) -> BatchHeader:
+    """Return the header of what begins at a position; of an old message only format and size.
+
+    Old segments end their life in this cluster as they are: they are read, and never written.
+    """
+    try:
+        return header_at(data, position)
+    except OldFormat:
+        length = int.from_bytes(data[position + 8 : position + LOG_OVERHEAD_BYTES])
+        return BLANK._replace(length=length, magic=data[position + MAGIC_AT])

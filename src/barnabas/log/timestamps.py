@@ -7,11 +7,14 @@ tell a batch's youngest; only the batch that has the answer is read record by re
 Fixed by Kafka's UnifiedLog.fetchOffsetByTimestamp and FileRecords.searchForTimestamp.
 """
 
+from collections.abc import Iterator
+
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segment import Segment
 from barnabas.model.value import value
-from barnabas.records.batch import NO_TIMESTAMP, BatchHeader
-from barnabas.records.record import records
+from barnabas.records import legacy
+from barnabas.records.batch import MAGIC, NO_TIMESTAMP, BatchHeader
+from barnabas.records.record import Record, records
 
 
 @value
@@ -68,8 +71,9 @@ def youngest_from(segment: Segment, start_offset: int) -> int:
         if header.base_offset >= start_offset:
             best = max(best, header.max_timestamp)
         elif header.last_offset >= start_offset:
-            data = segment.slice(position, header.size_bytes).read()
-            kept = (one for one in records(data, 0, header) if one.offset >= start_offset)
+            kept = (
+                one for one in records_at(segment, position, header) if one.offset >= start_offset
+            )
             best = max(best, max((one.timestamp for one in kept), default=NO_TIMESTAMP))
     return best
 
@@ -78,8 +82,13 @@ def within(
     segment: Segment, position: int, header: BatchHeader, timestamp: int, start_offset: int
 ) -> TimestampedOffset | None:
     """Return the first record of a batch that is not older and not deleted."""
-    data = segment.slice(position, header.size_bytes).read()
-    for record in records(data, 0, header):
+    for record in records_at(segment, position, header):
         if record.timestamp >= timestamp and record.offset >= start_offset:
             return TimestampedOffset(record.offset, record.timestamp, header.leader_epoch)
     return None
+
+
+def records_at(segment: Segment, position: int, header: BatchHeader) -> Iterator[Record]:
+    """Yield the records of a batch, whatever its format."""
+    data = segment.slice(position, header.size_bytes).read()
+    return (records if header.magic == MAGIC else legacy.records)(data, 0, header)

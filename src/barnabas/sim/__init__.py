@@ -34,6 +34,7 @@ In reading order
 ``tripwires``       doors of the operating system that ring inside a run
 ``shrink``          making a failure small enough to read
 ``driver``          many worlds, from the command line
+``profiles``        what is simulated of the product
 
 Non-obvious:
 

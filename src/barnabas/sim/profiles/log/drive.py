@@ -7,6 +7,7 @@ that nothing can be appended any more (S-07), and ends; it is started again, as 
 """
 
 import asyncio
+import errno
 from collections.abc import Callable
 from typing import Final
 
@@ -20,12 +21,13 @@ from barnabas.log.retention import delete_old_segments
 from barnabas.log.timestamps import first_not_older
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
-from barnabas.records.batch import CHECKED_FROM, TRANSACTIONAL, header_at
+from barnabas.records.batch import CHECKED_FROM, TRANSACTIONAL, assigned, header_at
 from barnabas.records.builder import BLANK, built
 from barnabas.records.control import EndMarker, end_marker_batch
 from barnabas.records.record import Record
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.disk import SimDisk
+from barnabas.sim.disk_faults import Injection, Kind
 from barnabas.sim.plan import Operation
 from barnabas.sim.profiles.log.ghost import Ghost, checkpointed
 from barnabas.sim.world import Violation
@@ -174,6 +176,9 @@ class Drive:
                 self._retry(log, ghost, producer, back)
             case "end", [producer, commit]:
                 self._end(log, ghost, producer, commit == 1)
+            case "end-unindexed", [producer]:
+                self._break_index(log)
+                self._end(log, ghost, producer, commit=False)
             case "fetch", [flip]:
                 await self._fetch(flip)
             case "flush", _:
@@ -206,11 +211,14 @@ class Drive:
         self, log: PartitionLog, ghost: Ghost, data: bytes, origin: Origin = Origin.CLIENT
     ) -> None:
         epoch = max(0, self._story.epoch)
+        stamped = assigned(memoryview(data), 0, header_at(data), log.end_offset, epoch)
+        ghost.begin_append(b"".join(stamped))
         try:
             done = log.append_as_leader(data, epoch, self._wall_ms(), origin)
         except Refused as refused:
             if refused.code is not ErrorCode.RECORD_LIST_TOO_LARGE:
                 raise Violation("I-05", f"{ghost.name}: {refused}") from refused
+            ghost.refused()
             return
         if isinstance(done, Duplicate):
             raise Violation("I-02", f"{ghost.name}: a new batch counts as {done}")
@@ -252,6 +260,12 @@ class Drive:
         data = end_marker_batch(producer, entry.epoch, marker, self._wall_ms())
         self._append(log, ghost, data, Origin.COORDINATOR)
 
+    def _break_index(self, log: PartitionLog) -> None:
+        """Let the index of aborted transactions have no room for the next one."""
+        index = log.segments[-1].aborted
+        kind: Kind = "write" if index.exists else "open"
+        self._story.disk.inject(Injection(kind, index.path, error=errno.ENOSPC))
+
     async def _fetch(self, flip: int) -> None:
         """Let the copy follow the plain log, as a follower does; ``flip`` damages what arrives."""
         source, copy = self._logs["plain"], self._logs["copy"]
@@ -274,14 +288,18 @@ class Drive:
             # Of what the checksum covers; before that nothing can be noticed.
             size = header_at(data).size_bytes
             data[CHECKED_FROM + flip % (size - CHECKED_FROM)] ^= 1 << flip % 8
+        ghost.begin_append(bytes(data))
         try:
             done = copy.append_as_follower(data, source.epochs.latest, self._wall_ms())
         except Refused as refused:
             if not flip:
                 raise Violation("S-02", f"the copy refuses what is whole: {refused}") from refused
+            ghost.refused()
             return
         if done.last_offset >= done.first_offset:
             ghost.appended(copy, done.first_offset)
+        else:
+            ghost.refused()
         copy.set_high_watermark(copy.end_offset)
 
     async def _flush(self, log: PartitionLog, ghost: Ghost) -> None:

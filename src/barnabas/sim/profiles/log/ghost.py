@@ -46,19 +46,29 @@ class Ghost:
 
     # --- what is done to the log -----------------------------------------------------------------
 
+    def begin_append(self, data: bytes) -> None:
+        """Learn that stamped batches are about to be appended: an error may leave any of them."""
+        more = [data[at : at + header.size_bytes] for at, header in batches(data)]
+        self.instead = ([*self.stored, *more], self.start)
+
+    def refused(self) -> None:
+        """Learn that nothing was appended."""
+        self.instead = None
+
     def appended(self, log: PartitionLog, first: int) -> None:
         """Learn that batches were appended from an offset on."""
         if first != self.end and not (self.name == "copy" and first > self.end):
             raise Violation("S-06", f"{self.name}: append at {first}, the end was {self.end}")
         segment = log.segments[-1]
         found = segment.find(first)
-        if found is None:
+        if found is None or found[1].base_offset != first:
             raise Violation("S-06", f"{self.name}: nothing at {first}, where it was appended")
         data = segment.slice(found[0], segment.size_bytes - found[0]).read()
         for position, header in batches(data):
             self.stored.append(data[position : position + header.size_bytes])
         if self.end != log.end_offset:
             raise Violation("S-06", f"{self.name}: ends at {log.end_offset}, holds {self.end}")
+        self.instead = None
 
     def begin_cut(self, offset: int) -> None:
         """Learn that the log is about to be cut at an offset."""
@@ -101,11 +111,11 @@ class Ghost:
                 break
         else:
             raise Violation("S-01", f"{self.name}: {log} holds {described(held)}, {self._story()}")
-        kept = [data for data in stored if header_at(data).last_offset < log.end_offset]
-        self._become(kept, max(start, log.start_offset))
         if log.end_offset < self.durable_end:
             story = f"{self.name}: ends at {log.end_offset}, {self.durable_end} was durable"
             raise Violation("S-01", story, "lost")
+        kept = [data for data in stored if header_at(data).last_offset < log.end_offset]
+        self._become(kept, max(start, log.start_offset))
         if log.recovery_point > log.end_offset:
             raise Violation("S-03", f"{self.name}: durable up to {log.recovery_point}, {log}")
         self.durable_end = max(self.durable_end, min(log.recovery_point, log.end_offset))
@@ -235,8 +245,11 @@ def content(log: PartitionLog) -> list[bytes]:
     found = []
     for segment in log.segments:
         data = segment.slice(0, segment.size_bytes).read()
-        for position, header in batches(data):
-            found.append(data[position : position + header.size_bytes])
+        try:
+            for position, header in batches(data):
+                found.append(data[position : position + header.size_bytes])
+        except CorruptBatch as error:
+            raise Violation("S-02", f"{segment.file.path}: {error}") from error
     return found
 
 

@@ -5,21 +5,21 @@ switch for it.  ``plant`` first puts everything back, and so a run without a mut
 product.  The budgets are those of the oracle book: A is 20 seeds, B 200.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from barnabas.log import checkpoints, compaction, partition_log, producers, recovery, snapshots
+from barnabas.log import compaction, partition_log, producers, recovery, snapshots
 from barnabas.log.checkpoints import Checkpoint
 from barnabas.log.epochs import EpochCache
 from barnabas.log.health import DirectoryFailed, Health
 from barnabas.log.names import CLEANED, SWAP, TEMPORARY
 from barnabas.log.partition_log import PartitionLog
-from barnabas.log.producers import ProducerTable, Staging
+from barnabas.log.producers import Finished, ProducerTable, Staging
 from barnabas.log.recovery import Recovery
 from barnabas.log.segment import Segment
 from barnabas.log.snapshots import Snapshots
 from barnabas.model.errors import CorruptLog, ErrorCode, Refused
-from barnabas.records.batch import BatchHeader, header_at
+from barnabas.records.batch import BatchHeader
 from barnabas.runtime.disk import Buffer
 from barnabas.sim.profile import Mutant
 
@@ -42,7 +42,7 @@ async def never_sync_snapshots(self: Snapshots) -> None:
     self.close()
 
 
-def keep_all_snapshots(self: Snapshots, offsets: Any) -> None:  # Any: an iterable of offsets
+def keep_all_snapshots(self: Snapshots, offsets: Iterable[int]) -> None:
     """MS-02: those that nobody made durable are believed, so nothing removes them."""
 
 
@@ -71,27 +71,73 @@ def forget_errors(self: Health, error: OSError) -> DirectoryFailed:
     return DirectoryFailed(self.directory, error)
 
 
-def append_data_then_index(self: PartitionLog, *arguments: Any) -> None:  # Any: as they come
-    """MS-05: the end moves behind the index, and an error of the index can be tried again."""
-    end, producers_before = self.end_offset, self.producers.end_offset
+def fail_in_the_index(segment: Segment, ended: Sequence[tuple[Finished, int]]) -> None:
+    """MS-05: an error of the index is told as one that can be tried again."""
     try:
-        ORIGINAL[PartitionLog, "_write"](self, *arguments)
-        if self.disk.exists(f"{self.directory}/never"):
-            return
-    except DirectoryFailed:
-        if self.end_offset == end:
-            raise
-        self.end_offset, self.producers.end_offset = end, producers_before
-        self.home.health.error = None
-        raise Refused(ErrorCode.RECORD_LIST_TOO_LARGE, "the index has no room; try again") from None
+        ORIGINAL[partition_log, "enter_aborted"](segment, ended)
+    except OSError as error:
+        raise IndexFull from error
 
 
-def install_first(self: PartitionLog, *arguments: Any) -> None:  # Any: as they come
+class IndexFull(Exception):  # noqa: N818 -- it is what the mutant thinks has happened
+    """MS-05: no entry was made."""
+
+
+def append_data_then_index(
+    self: PartitionLog,
+    parts: Sequence[Buffer],
+    size_bytes: int,
+    first_offset: int,
+    last_offset: int,
+    timestamp: int,
+    timestamp_offset: int,
+    staging: Staging | None,
+    wall_ms: int,
+) -> None:
+    """MS-05: the end of the log moves only when the index has its entry."""
+    end = self.end_offset
+    try:
+        ORIGINAL[PartitionLog, "_write"](
+            self,
+            parts,
+            size_bytes,
+            first_offset,
+            last_offset,
+            timestamp,
+            timestamp_offset,
+            staging,
+            wall_ms,
+        )
+    except IndexFull:
+        self.end_offset = end
+        raise Refused(ErrorCode.RECORD_LIST_TOO_LARGE, "the index is full; try again") from None
+
+
+def install_first(
+    self: PartitionLog,
+    parts: Sequence[Buffer],
+    size_bytes: int,
+    first_offset: int,
+    last_offset: int,
+    timestamp: int,
+    timestamp_offset: int,
+    staging: Staging | None,
+    wall_ms: int,
+) -> None:
     """MS-06: producers are taken over before the bytes are written."""
-    staging = arguments[6]
-    if isinstance(staging, Staging):
+    if staging is not None:
         self.producers.entries.update(staging.entries)
-    ORIGINAL[PartitionLog, "_write"](self, *arguments)
+    ORIGINAL[PartitionLog, "_write"](
+        self,
+        parts,
+        size_bytes,
+        first_offset,
+        last_offset,
+        timestamp,
+        timestamp_offset,
+        staging,
+        wall_ms,
+    )
 
 
 def skip_epoch_zero(self: EpochCache, epoch: int, start: int) -> bool:
@@ -126,11 +172,11 @@ async def remove_then_swap(
 async def sync_and_sync_again(self: Segment) -> None:
     """MS-09: a sync that failed is tried once more, and believed."""
     try:
-        await ORIGINAL[Segment, "sync"](self)
+        await self.file.sync()
     except OSError:
-        file = self._disk.open(self.file.path, "write")
-        await file.sync()
-        file.close()
+        again = self._disk.open(self.file.path, "write")
+        await again.sync()
+        again.close()
 
 
 async def replace_without_directory(self: Checkpoint, content: bytes) -> None:
@@ -146,7 +192,19 @@ async def replace_without_directory(self: Checkpoint, content: bytes) -> None:
 
 
 def believe_checksums(data: Buffer, position: int, header: BatchHeader) -> None:
-    """MS-11, MS-13: whatever has the right size is right."""
+    """MS-11: whatever has the right size is right."""
+
+
+class Anything(int):
+    """MS-13: a checksum that is never another."""
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+
+def any_checksum(data: Buffer, value: int = 0) -> int:
+    """MS-13: a tail is whole if its sizes are."""
+    return Anything()
 
 
 def retire_by_name(self: PartitionLog, segments: Sequence[Segment], wall_ms: int) -> None:
@@ -194,7 +252,10 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
     ],
     "MS-03": [(Checkpoint, "replace", replace_without_sync)],
     "MS-04": [(Health, "fail", forget_errors)],
-    "MS-05": [(PartitionLog, "_write", append_data_then_index)],
+    "MS-05": [
+        (PartitionLog, "_write", append_data_then_index),
+        (partition_log, "enter_aborted", fail_in_the_index),
+    ],
     "MS-06": [(PartitionLog, "_write", install_first)],
     "MS-07": [(EpochCache, "assign", skip_epoch_zero)],
     "MS-08": [(PartitionLog, "swap", remove_then_swap)],
@@ -202,7 +263,7 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
     "MS-10": [(Checkpoint, "replace", replace_without_directory)],
     "MS-11": [(partition_log, "verify", believe_checksums)],
     "MS-12": [(PartitionLog, "retire", retire_by_name), (PartitionLog, "reap", reap_by_name)],
-    "MS-13": [(recovery, "verify", believe_checksums)],
+    "MS-13": [(recovery, "crc32c", any_checksum)],
     "MK-15": [
         (Snapshots, "load", forget_open),
         (ProducerTable, "first_unstable", unstable_is_stable),
@@ -242,6 +303,3 @@ def plant(mutant: str) -> None:
         setattr(place, name, original)
     for place, name, code in PATCHES[mutant] if mutant else ():
         setattr(place, name, code)
-
-
-__all__ = ["MUTANTS", "checkpoints", "header_at", "plant"]

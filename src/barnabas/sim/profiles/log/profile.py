@@ -1,17 +1,18 @@
 """The ``log`` profile: plans of operations and faults, and the scene they happen in."""
 
+import errno
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
 from barnabas.runtime.runtime import Runtime
-from barnabas.sim.disk_faults import DiskFaults, Latencies, Law
-from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults
+from barnabas.sim.disk_faults import DiskFaults, Injection, Latencies, Law
+from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults, one
 from barnabas.sim.plan import Fault, Operation, Param, Phases, Plan, draw_settings, draw_times
 from barnabas.sim.probes import Moment
 from barnabas.sim.process import Process
 from barnabas.sim.profile import Mutant, Scene
-from barnabas.sim.profiles.log.drive import LOGS, Drive, Story
+from barnabas.sim.profiles.log.drive import LOGS, PATH, Drive, Story
 from barnabas.sim.profiles.log.mutants import MUTANTS, plant
 from barnabas.sim.tape import stream
 from barnabas.sim.world import Checker, World
@@ -30,6 +31,7 @@ BEARABLE: Final = (
     "disk-fail",
     "disk-full",
 )
+ERRORS: Final = ("sync-fail", "disk-fail", "disk-flaky", "disk-full")
 MOMENTS: Final = ("log.did", "log.opened", "log.failed")
 
 # How often each operation is drawn, in proportion.
@@ -37,7 +39,8 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "append": 10,
     "produce": 14,
     "retry": 4,
-    "end": 5,
+    "end": 7,
+    "end-unindexed": 1,
     "fetch": 10,
     "flush": 4,
     "flush-behind": 4,
@@ -58,6 +61,13 @@ def flaky_writes(world: World, fault: Fault) -> Undo:
     rate = fault.param("per_million", 1_000)
     disk.faults = DiskFaults(write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate)
     return disk.heal
+
+
+def fail_sync(world: World, fault: Fault) -> None:
+    """Let one of the next syncs of a log's data fail, after which the kernel forgets its pages."""
+    disk = world.hosts[HOST].disk
+    under = f"{PATH}/plain-0"
+    disk.inject(Injection("sync", under, error=errno.EIO, after=fault.param("after")))
 
 
 class LogScene:
@@ -151,7 +161,10 @@ class LogProfile:
         name: Kind(kind.draw, kind.do, kind.timely, kind.personal)
         for name, kind in KINDS.items()
         if name in BEARABLE
-    } | {"disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes)}
+    } | {
+        "disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes),
+        "sync-fail": Kind(one(1, 1, after=(0, 0, 1, 3)), fail_sync),
+    }
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan: what is done to the logs, what goes wrong."""
@@ -168,6 +181,13 @@ class LogProfile:
             mean_gap_ms=source.choice((200, 600, 2_000)),
             moments=MOMENTS,
         )
+        if source.random() < 0.5:
+            # Errors of the disk are rare among all the kinds, and the point of this profile.
+            name = source.choice(ERRORS)
+            for at_ms in draw_times(source, phases.chaos_ms, phases.chaos_ms // 3):
+                drawn = self.kinds[name].draw(source, (HOST,))
+                error = Fault(name, at_ms, drawn.target, drawn.duration_ms, drawn.params)
+                faults = (*faults, error)
         return Plan(
             profile=self.name,
             seed=seed,
@@ -200,6 +220,8 @@ def draw_operation(source: Random, at_ms: int, weights: Mapping[str, int]) -> Op
             arguments = (led, source.randint(1, 3), source.randint(1, 5))
         case "end":
             arguments = (led, source.randint(1, 2), source.randint(0, 1))
+        case "end-unindexed":
+            arguments = (led, source.randint(1, 2))
         case "fetch":
             arguments = ("copy", source.choice((0, 0, 0, source.randint(1, 2_000))))
         case "truncate":
