@@ -88,7 +88,8 @@ class Pair:
 
     def ends(self) -> int:
         """Return the end of both logs."""
-        ends: set[int] = {engine.order({"order": "state"})["endOffset"] for engine, _ in self.engines()}
+        order = {"order": "state"}
+        ends: set[int] = {engine.order(order)["endOffset"] for engine, _ in self.engines()}
         assert len(ends) == 1, ends
         return ends.pop()
 
