@@ -101,3 +101,18 @@ def test_a_crash_in_between_leaves_no_hole(profile: Profile | None) -> None:
         assert again.segments[0].base_offset <= again.start_offset
         assert machine.process.exists(f"{PATH}/orders-0")
     assert step > 5
+
+
+def test_producers_outlive_their_records_though_a_snapshot_is_lost() -> None:
+    machine = Machine()
+    config = LogConfig(retention_ms=100)
+    log = machine.log(config)
+    log.append_as_leader(batch(b"1", producer=(7, 0, 0)), 1, 0)
+    log.roll(0)
+    log.append_as_leader(batch(b"2", timestamp=9_000), 1, 0)
+    log.set_high_watermark(2)
+    log.snapshots.remove([1])
+    run(delete_old_segments(log, 9_000))
+    assert log.start_offset == 1
+    machine.crash("block")
+    assert sorted(machine.log(config).producers.entries) == [7]

@@ -655,6 +655,21 @@ class PartitionLog:
         except OSError as error:
             raise self.home.health.fail(error) from error
 
+    async def ensure_snapshot(self, offset: int) -> None:
+        """Return when there is a durable snapshot of the producers where a segment begins.
+
+        There is one already, unless it was lost or damaged.
+        """
+        self.home.health.check()
+        try:
+            table = self.snapshots.load(self._bases[0], offset)
+            replay(table, self.segments, offset)
+            self.snapshots.take(table)
+            self._names_changed += 1
+        except OSError as error:
+            raise self.home.health.fail(error) from error
+        await self.flush()
+
     async def delete_oldest(self, count: int, wall_ms: int) -> None:
         """Return when the oldest segments, all below the recorded start, are durably gone."""
         assert not self._swapping, f"{self}: cut while it is being compacted"

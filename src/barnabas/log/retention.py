@@ -47,10 +47,10 @@ async def delete_old_segments(log: PartitionLog, wall_ms: int) -> int:
         return 0
     if count == len(log.segments):
         log.roll(wall_ms)
-    # The snapshot where the log is going to begin is all that will be known of the producers
-    # before: it has to be durable first.
-    await log.flush()
     start = log.segments[count].base_offset
+    # The snapshot where the log is going to begin is all that will be known of the producers
+    # before: it has to be there, and durable, first.
+    await log.ensure_snapshot(start)
     if start > log.start_offset:
         await log.advance_start(start)
     gone = [segment for segment in log.segments[:count] if segment.next_offset <= start]
