@@ -69,6 +69,7 @@ class Workload:
             "clean": clean,
             "recoveryPoint": self.end if clean else self.flushed,
             "startOffset": self.start,
+            "cleanedTo": self._cleaned,
             "now": self._now_ms,
         }
 
