@@ -32,6 +32,20 @@ def test_a_clean_stop_is_remembered_with_its_broker_epoch() -> None:
     assert run(again.open_log(ORDERS, SMALL, 0)).recovery_point == 1
 
 
+def test_a_log_is_clean_once() -> None:
+    machine = Machine()
+    machine.log().append_as_leader(batch(b"a"), 1, 0)
+    run(machine.directory_of().close(1))
+    log = machine.log()
+    log.append_as_leader(batch(b"b"), 1, 0)
+    path = f"{log.directory}/00000000000000000000.log"
+    size = log.segments[0].size_bytes
+    directory = machine.directory_of()
+    directory.logs.pop(ORDERS).abandon()
+    machine.process.open(path, "write").write(size - 3, [b"XXX"])
+    assert run(directory.open_log(ORDERS, SMALL, 0)).end_offset == 1, "it was looked at"
+
+
 def test_the_mark_is_gone_as_soon_as_the_directory_is_in_use() -> None:
     machine = Machine()
     run(machine.directory().close(1))

@@ -284,6 +284,26 @@ def test_a_reader_is_told_of_aborted_transactions_with_later_markers() -> None:
     assert log.aborted_in(segment, part, 42) == []
 
 
+def test_a_marker_of_version_two_brings_a_new_epoch() -> None:
+    log = Machine().log()
+    log.append_as_leader(transactional(b"b", producer=(7, 0, 0)), 1, NOW)
+    late, right = marker((7, 0), commit=True), marker((7, 1), commit=True)
+    with pytest.raises(Refused) as refused:
+        log.append_as_leader(late, 1, NOW, Origin.COORDINATOR, transaction_version=2)
+    assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    log.append_as_leader(right, 1, NOW, Origin.COORDINATOR, transaction_version=2)
+    assert log.producers.open == {}
+
+
+def test_idle_producers_are_forgotten() -> None:
+    log = Machine().log(LogConfig(producer_expiration_ms=100))
+    log.append_as_leader(batch(b"b", producer=(7, 0, 0)), 1, NOW)
+    log.expire_producers(NOW + 99)
+    assert sorted(log.producers.entries) == [7]
+    log.expire_producers(NOW + 100)
+    assert log.producers.entries == {}
+
+
 # --- durability
 
 

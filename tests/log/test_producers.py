@@ -183,6 +183,20 @@ def test_sequence_numbers_go_on_behind_a_marker_of_the_same_epoch() -> None:
     assert put(table, header(7, 0, 1, attributes=TRANSACTIONAL)) is None
 
 
+def test_a_late_marker_of_version_two_does_not_end_the_next_transaction() -> None:
+    table = ProducerTable(0)
+    put(table, header(7, 0, 0, attributes=TRANSACTIONAL))
+    end(table, 7, 1, commit=True)
+    put(table, header(7, 1, 0, attributes=TRANSACTIONAL))
+    staging = table.stage(Origin.COORDINATOR)
+    again = header(7, 1, -1, attributes=CONTROL | TRANSACTIONAL)
+    with pytest.raises(Refused) as refused:
+        staging.marker(again, Marker(True, 0, 200), 3, with_new_epoch=True)
+    assert refused.value.code is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert table.open == {7: 2}
+    staging.marker(header(7, 2, -1), Marker(True, 0, 200), 3, with_new_epoch=True)
+
+
 def test_a_deposed_coordinator_writes_no_marker() -> None:
     table = ProducerTable(0)
     put(table, header(7, 0, 0, attributes=TRANSACTIONAL))

@@ -84,6 +84,12 @@ class LogDirectory:
         self.was_clean: Final = content is not None
         # Of the life that stopped cleanly; a broker shows it when it registers (KIP-966).
         self.clean_epoch: Final = None if content is None else decode_clean_mark(content)
+        # Logs that are as the last stop left them; one that is opened again in this life is not.
+        self._untouched: Final = {
+            partition.of: self.was_clean
+            for _, partition in self.partitions()
+            if partition.standing is Standing.SERVING
+        }
         self._recovery_points: Final = Offsets(disk, path, RECOVERY_POINTS)
         self._starts: Final = Offsets(disk, path, START_OFFSETS)
         self._high_watermarks: Final = Offsets(disk, path, HIGH_WATERMARKS)
@@ -144,7 +150,7 @@ class LogDirectory:
         assert of not in self.logs, f"{of} is open in {self.path}"
         self.health.check()
         found = Found(
-            self.was_clean,
+            self._untouched.pop(of, False),
             self._recovery_points.known.get(of, 0),
             self._starts.known.get(of, 0),
             self._cleaned.known.get(of, 0),

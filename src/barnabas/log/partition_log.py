@@ -144,11 +144,17 @@ class PartitionLog:
     # --- appending -------------------------------------------------------------------------------
 
     def append_as_leader(
-        self, data: Buffer, leader_epoch: int, wall_ms: int, origin: Origin = Origin.CLIENT
+        self,
+        data: Buffer,
+        leader_epoch: int,
+        wall_ms: int,
+        origin: Origin = Origin.CLIENT,
+        transaction_version: int = 0,
     ) -> Appended | Duplicate:
         """Give batches the next offsets and write them; or say where they are already.
 
-        Raises ``Refused`` with the code for the client, the log unchanged.
+        ``transaction_version`` is that of the transaction which a marker ends.  Raises
+        ``Refused`` with the code for the client, the log unchanged.
         """
         self._ready()
         view = memoryview(data)
@@ -165,7 +171,7 @@ class PartitionLog:
                 if header.is_control:
                     marker = marker_in(view, position, header)
                     if marker is not None:
-                        staging.marker(header, marker, base)
+                        staging.marker(header, marker, base, transaction_version >= 2)
                 else:
                     stored = header
                     if append_ms is not None:
@@ -460,6 +466,10 @@ class PartitionLog:
         self.high_watermark = max(self.start_offset, min(offset, self.end_offset))
         self.producers.replicated(self.high_watermark)
         return self.high_watermark
+
+    def expire_producers(self, wall_ms: int) -> None:
+        """Forget producers that were idle for too long."""
+        self.producers.expire(wall_ms, self.config.producer_expiration_ms)
 
     def end_of_epoch(self, epoch: int) -> EpochEnd | None:
         """Return where a leader epoch ends in this log, for OffsetsForLeaderEpoch."""

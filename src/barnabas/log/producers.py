@@ -182,12 +182,23 @@ class Staging:
         )
         return None
 
-    def marker(self, header: BatchHeader, marker: Marker, offset: int) -> None:
-        """Stage the end of a producer's transaction; raise ``Refused`` if it may not end it."""
+    def marker(
+        self, header: BatchHeader, marker: Marker, offset: int, with_new_epoch: bool = False
+    ) -> None:
+        """Stage the end of a producer's transaction; raise ``Refused`` if it may not end it.
+
+        Since transactions of version 2 every marker comes with a new epoch: one that does not is
+        late, and would end the transaction after its own (KIP-890, KIP-1228).
+        """
         producer, epoch = header.producer_id, header.producer_epoch
         entry = self.entries.get(producer) or self._table.entries.get(producer, UNKNOWN)
         if self._origin is not Origin.REPLICATION:
             self._check_epoch(header, entry)
+            if with_new_epoch and epoch == entry.epoch:
+                raise Refused(
+                    ErrorCode.INVALID_PRODUCER_EPOCH,
+                    f"marker for producer {producer} comes with epoch {epoch} once more",
+                )
             if entry.coordinator_epoch > marker.coordinator_epoch:
                 raise Refused(
                     ErrorCode.TRANSACTION_COORDINATOR_FENCED,

@@ -185,6 +185,11 @@ class Drive:
                 await self._fetch(flip)
             case "flush", _:
                 await self._flush(log, ghost)
+            case "flush-failing", _:
+                self._append(log, ghost, batch(b"k", b"unlucky", self._wall_ms()))
+                path = log.segments[-1].file.path
+                self._story.disk.inject(Injection("sync", path, error=errno.EIO))
+                await self._flush(log, ghost)
             case "flush-behind", _:
                 self._runtime.tasks.spawn(self._flush_behind(log, ghost), "flush")
             case "roll", _:

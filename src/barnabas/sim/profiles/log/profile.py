@@ -31,7 +31,14 @@ BEARABLE: Final = (
     "disk-fail",
     "disk-trouble",
 )
-ERRORS: Final = ("sync-fail", "disk-fail", "disk-flaky", "disk-trouble")
+TELLING: Final = (
+    "crash-power",
+    "crash-power",
+    "sync-fail",
+    "disk-fail",
+    "disk-flaky",
+    "disk-trouble",
+)
 MOMENTS: Final = ("log.did", "log.opened", "log.failed")
 
 # How often each operation is drawn, in proportion.
@@ -44,6 +51,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "fetch": 10,
     "flush": 4,
     "flush-behind": 4,
+    "flush-failing": 1,
     "roll": 2,
     "truncate": 3,
     "retain": 1,
@@ -181,9 +189,9 @@ class LogProfile:
             mean_gap_ms=source.choice((200, 600, 2_000)),
             moments=MOMENTS,
         )
-        if source.random() < 0.5:
-            # Errors of the disk are rare among all the kinds, and the point of this profile.
-            name = source.choice(ERRORS)
+        if source.random() < 0.6:
+            # Rare among all the kinds, and the point of this profile.
+            name = source.choice(TELLING)
             for at_ms in draw_times(source, phases.chaos_ms, phases.chaos_ms // 3):
                 drawn = self.kinds[name].draw(source, (HOST,))
                 error = Fault(name, at_ms, drawn.target, drawn.duration_ms, drawn.params)
