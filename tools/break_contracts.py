@@ -40,6 +40,8 @@ PARTIES: Final = "No other third-party package enters at all"
 RECORDS: Final = "Records: rules over records over codecs over the header"
 CYCLES: Final = "No cycles between sibling modules"
 MESSAGES: Final = "Messages know how they are declared and nothing else"
+LOG: Final = "Log: the directory over what changes a log over the log over its parts"
+DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SIMULATED: Final = "The simulated world has no door to the real one"
 
 VIOLATIONS: Final = (
@@ -62,18 +64,19 @@ VIOLATIONS: Final = (
     Violation("runtime/clock.py", "from barnabas.runtime import runtime", RUNTIME),
     Violation("runtime/probes.py", "from barnabas.runtime import clock", RUNTIME),
     Violation("wire/codec.py", "import numpy", PARTIES),
-    Violation("records/batch.py", "import crc32c", CHECKSUM),
-    Violation("records/builder.py", "import cramjam", CODECS),
-    Violation("records/batch.py", "from barnabas.wire import codec", LAYERS),
-    Violation("records/batch.py", "import time", WORLD),
     Violation("records/batch.py", "from crc32c import crc32c", CHECKSUM),
     Violation("records/builder.py", "import cramjam", CODECS),
     Violation("wire/connection.py", "from backports import zstd", CODECS),
     Violation("records/control.py", "from barnabas.wire import codec", LAYERS),
     Violation("records/record.py", "from barnabas.records import builder", RECORDS),
     Violation("records/validation.py", "import time", WORLD),
-    Violation("model/value.py", "from barnabas.model import errors, ids", CYCLES),
+    Violation("wire/structs.py", "from barnabas.wire import codec", CYCLES),
     Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
+    Violation("records/batch.py", "from barnabas.records import builder", RECORDS),
+    Violation("log/index.py", "from barnabas.log import partition_log", LOG),
+    Violation("log/segment.py", "import os", WORLD),
+    Violation("log/partition_log.py", "import asyncio", CORES),
+    Violation("sim/network.py", "from barnabas.sim import driver", DRIVER),
     Violation("sim/network.py", "import socket", SIMULATED),
     Violation("sim/kernel.py", "import time", SIMULATED),
 )
@@ -90,7 +93,7 @@ def broken(source: Path) -> list[str]:
         text=True,
         check=False,
     )
-    names = re.findall(r"^(.*?) BROKEN$", done.stdout, re.MULTILINE)
+    names = re.findall(r"^(.*?) BROKEN\b", done.stdout, re.MULTILINE)
     assert done.returncode == 0 or names, done.stdout + done.stderr
     return names
 

@@ -4,7 +4,7 @@
  *
  * Keeps DEPTH frames of eight bytes in flight, each of which asks for one slice; the answer is four
  * bytes and the slice.  Reads with MSG_TRUNC, so that the kernel drops the bytes without copying
- * them and the server is the limit.  Prints bytes per second.
+ * them and the server is the limit.  Prints bytes per second, and how many there were in all.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -61,7 +61,8 @@ int main(int argc, char **argv) {
             from = now;
             counted_from = total;
         } else if (from && now - from >= run_ns) {
-            printf("%.1f\n", (double)(total - counted_from) * 1e9 / (double)(now - from));
+            printf("%.1f %lld\n", (double)(total - counted_from) * 1e9 / (double)(now - from),
+                   (long long)total);
             return 0;
         }
     }

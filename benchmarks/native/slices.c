@@ -4,7 +4,7 @@
  *
  * Each frame that comes in asks for one slice; the answer is its size in four bytes and the slice,
  * in the same segment.  Slices go through the file and begin again at its start.  Prints the port
- * it listens on, serves one connection until it ends, and exits.
+ * it listens on, serves one connection until it ends, and exits when its standard input does.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -52,12 +52,16 @@ int main(int argc, char **argv) {
     off_t at = 0;
     while (recv(peer, asked, sizeof asked, MSG_WAITALL) == sizeof asked) {
         if (at + slice > about.st_size) at = 0;
-        if (send(peer, &announced, 4, MSG_MORE | MSG_NOSIGNAL) != 4) return 0;
+        if (send(peer, &announced, 4, MSG_MORE | MSG_NOSIGNAL) != 4) break;
         for (size_t left = slice; left > 0;) {
             ssize_t sent = sendfile(peer, file, &at, left);
-            if (sent <= 0) return 0;
+            if (sent <= 0) goto over;
             left -= (size_t)sent;
         }
     }
+over:
+    close(peer);
+    /* Whoever started us still wants to see what this cost. */
+    while (read(0, asked, sizeof asked) > 0) continue;
     return 0;
 }

@@ -9,6 +9,10 @@ releases dropped 4.0.1 and 3.9.2):
 - ``test_bad_input_java``: broken messages are refused alike.
 - ``test_tables_java``: error codes, APIs, served versions, headers.
 
+Kafka's record classes and its log, a judge of their own (``java-records/``):
+
+- ``test_records_java``: record batches, what a log stores of them and what it refuses.
+
 kio, a Kafka codec from PyPI:
 
 - ``test_wire_kio``: every message in every version that it knows, the same bytes both ways.

@@ -11,7 +11,6 @@ Kafka serves now, 4.0.1 the early access of share groups, 3.9.2 what Kafka 4 dro
 import json
 import os
 import re
-import shutil
 import subprocess
 import zipfile
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
+from tests.compat.maven import class_path
 from tests.wire.naive import Schema, Struct, Twin, Versions, as_json, read_schema
 
 PROJECT: Final = Path(__file__).parent / "java"
@@ -42,33 +42,13 @@ class Judge:
 
     def __init__(self, release: str) -> None:
         self.release = release
-        self.classes = PROJECT / "target" / release / "classes"
-        if not (shutil.which("mvn") and shutil.which("java")):
-            raise RuntimeError("Apache Kafka's classes need Maven and JDK 17 on the path")
-        maven = ["mvn", "--batch-mode", "--quiet", "--activate-profiles", f"kafka-{release}"]
-        offline = subprocess.run(
-            [*maven, "--offline", "compile"], cwd=PROJECT, capture_output=True, check=False
-        )
-        if offline.returncode:
-            online = subprocess.run(
-                [*maven, "compile"], cwd=PROJECT, capture_output=True, text=True, check=False
-            )
-            if online.returncode:
-                raise RuntimeError(
-                    f"Maven cannot build the judge of Kafka {release}; the first time it needs "
-                    f"a repository to download from:\n{online.stdout}"
-                )
-
-    @cached_property
-    def jars(self) -> list[str]:
-        """Name the jars it stands on."""
-        return (self.classes.parent / "classpath").read_text().split(os.pathsep)
+        target = f"target/{release}"
+        self.class_path = class_path(PROJECT, target, "--activate-profiles", f"kafka-{release}")
 
     def ask(self, lines: list[str]) -> list[list[str]]:
         """Send lines to a Java process; return the parts of each answer, the first ok or error."""
-        path = os.pathsep.join([str(self.classes), *self.jars])
         java = subprocess.run(
-            ["java", "-cp", path, "barnabas.Wire"],
+            ["java", "-cp", self.class_path, "barnabas.Wire"],
             input="\n".join(lines) + "\n",
             capture_output=True,
             text=True,
@@ -95,7 +75,7 @@ class Judge:
     def schemas(self) -> dict[str, Twin]:
         """Read the definitions that lie in the jars."""
         found = {}
-        for jar in self.jars:
+        for jar in self.class_path.split(os.pathsep):
             if "kafka" not in Path(jar).name:
                 continue
             with zipfile.ZipFile(jar) as opened:

@@ -6,38 +6,17 @@ order and returns the answer. See `java-log/src/main/java/barnabas/Log.java` for
 
 import atexit
 import json
-import os
 import subprocess
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from tests.compat.maven import class_path
+
 PROJECT: Final = Path(__file__).parent / "java-log"
-RELEASE: Final = "4.3.1"
 HEAP: Final = "-Xmx384m"
 
 Order = dict[str, Any]
 Answer = dict[str, Any]
-
-
-@cache
-def classpath() -> str:
-    """Build the judge; return where its classes are."""
-    maven = ["mvn", "--batch-mode", "--quiet"]
-    offline = subprocess.run(
-        [*maven, "--offline", "compile"], cwd=PROJECT, capture_output=True, check=False
-    )
-    if offline.returncode:
-        online = subprocess.run(
-            [*maven, "compile"], cwd=PROJECT, capture_output=True, text=True, check=False
-        )
-        if online.returncode:
-            raise RuntimeError(
-                f"Maven cannot build the judge of Kafka {RELEASE}; the first time it needs "
-                f"JDK 17 and a repository it can download from:\n{online.stdout}"
-            )
-    jars = (PROJECT / "target" / "classpath").read_text()
-    return os.pathsep.join([str(PROJECT / "target" / "classes"), jars])
 
 
 class Judge:
@@ -45,7 +24,7 @@ class Judge:
 
     def __init__(self) -> None:
         self._java: Final = subprocess.Popen(
-            ["java", HEAP, "-cp", classpath(), "barnabas.Log"],
+            ["java", HEAP, "-cp", class_path(PROJECT), "barnabas.Log"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

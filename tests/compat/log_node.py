@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tests.compat.log_judge import classpath
+from tests.compat.log_judge import PROJECT
+from tests.compat.maven import class_path
 
 HEAP: Final = "-Xmx512m"
 START_S: Final = 60
@@ -68,7 +69,7 @@ class Node:
         return f"127.0.0.1:{self._port}"
 
     def _java(self, main: str) -> list[str]:
-        return ["java", HEAP, "-cp", classpath(), main]
+        return ["java", HEAP, "-cp", class_path(PROJECT), main]
 
     def start(self) -> None:
         """Return when the node takes connections."""

@@ -5,7 +5,6 @@ reads the same; what Kafka's log stores for a produce request is what we would s
 refuses we refuse with the same code.  `java-records/` is asked through one process in batches.
 """
 
-import os
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -17,8 +16,10 @@ import pytest
 from barnabas.model.errors import Refused
 from barnabas.records import legacy
 from barnabas.records.batch import (
+    CHECKED_FROM,
     CONTROL,
     DELETE_HORIZON,
+    HEADER_BYTES,
     LOG_APPEND_TIME,
     TRANSACTIONAL,
     BatchHeader,
@@ -28,7 +29,7 @@ from barnabas.records.batch import (
     verify,
 )
 from barnabas.records.builder import BLANK, built, emptied, joined, recoded
-from barnabas.records.checksum import Buffer
+from barnabas.records.checksum import Buffer, crc32c
 from barnabas.records.compression import Codec
 from barnabas.records.control import (
     ControlType,
@@ -40,30 +41,17 @@ from barnabas.records.control import (
 )
 from barnabas.records.record import Record, records
 from barnabas.records.validation import Rules, admitted, received
+from tests.compat.maven import class_path
 
 PROJECT: Final = Path(__file__).parent / "java-records"
 NOW: Final = 1_700_000_000_000
 HOUR: Final = 3_600_000
 
 
-@cache
-def class_path() -> str:
-    """Build the judge and return what Java needs to find it."""
-    maven = ["mvn", "--batch-mode", "--quiet"]
-    offline = [*maven, "--offline", "compile"]
-    if subprocess.run(offline, cwd=PROJECT, capture_output=True, check=False).returncode:
-        done = subprocess.run(
-            [*maven, "compile"], cwd=PROJECT, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, f"Maven cannot build the judge of records:\n{done.stdout}"
-    jars = (PROJECT / "target" / "classpath").read_text()
-    return os.pathsep.join([str(PROJECT / "target" / "classes"), jars])
-
-
 def ask(questions: list[str]) -> list[tuple[str, str]]:
     """Put questions to Kafka; return each outcome ("ok" or "error") with the rest of the line."""
     java = subprocess.run(
-        ["java", "-cp", class_path(), "barnabas.Records"],
+        ["java", "-cp", class_path(PROJECT), "barnabas.Records"],
         input="\n".join(questions) + "\n",
         capture_output=True,
         text=True,
@@ -402,6 +390,11 @@ APPENDS: Final[dict[str, tuple[bytes, int, Rules]]] = {
     "magic 1": (PLAIN[:16] + b"\1" + PLAIN[17:], 9, Rules()),
     "magic 3": (PLAIN[:16] + b"\3" + PLAIN[17:], 9, Rules()),
     "magic -1": (PLAIN[:16] + b"\xff" + PLAIN[17:], 9, Rules()),
+    "the smallest of old": (bytes(11) + b"\x0e" + bytes(14), 9, Rules()),
+    "smaller than that": (bytes(11) + b"\x0d" + bytes(14), 9, Rules()),
+    "a header alone": (
+        joined(header_at(PLAIN)._replace(record_count=0, last_offset_delta=0), b""), 9, Rules(),
+    ),
     "a damaged batch": (PLAIN[:-1] + b"\1", 9, Rules()),
     "too large": (PLAIN, 9, Rules(batch_bytes_max=len(PLAIN) - 1)),
     "just small enough": (PLAIN, 9, Rules(batch_bytes_max=len(PLAIN))),
@@ -460,6 +453,24 @@ def appended() -> dict[str, tuple[str, str]]:
 def test_kafkas_log_stores_and_refuses_the_same(name: str) -> None:
     theirs, rest = appended()[name]
     assert outcome(*APPENDS[name]) == (theirs, rest.partition("\t")[0]), rest
+
+
+@pytest.mark.parametrize("rules", [Rules(), COMPACTED, BROKER_TIME], ids=str)
+def test_kafkas_log_answers_any_flipped_bit_of_a_header_the_same(rules: Rules) -> None:
+    flipped = []
+    for position in range(HEADER_BYTES):
+        for bit in range(8):
+            damaged = bytearray(PLAIN)
+            damaged[position] ^= 1 << bit
+            if position >= CHECKED_FROM:
+                # Not damage, but a producer that means it.
+                damaged[17:21] = crc32c(damaged[CHECKED_FROM:]).to_bytes(4, "big")
+            # Codecs and timestamps are where we believe the header: docs/decisions/0009.
+            if not (position == 22 and bit < 3) and not 27 <= position < 43:
+                flipped.append(bytes(damaged))
+    answers = ask([append_question(data, 9, rules) for data in flipped])
+    for data, (kind, rest) in zip(flipped, answers, strict=True):
+        assert outcome(data, 9, rules) == (kind, rest.partition("\t")[0]), data.hex()
 
 
 @pytest.mark.parametrize("source", Codec)

@@ -1,7 +1,6 @@
 """The same targets under libFuzzer, which keeps every input that reaches something new.
 
-    pip install atheris==3.0.0            # in an environment of its own
-    python -m tests.fuzz.guided CORPUS -runs=1000000 -seed=1
+    ./dev fuzz guided CORPUS -runs=1000000 -seed=1
 
 CORPUS is a folder, filled with good messages if it is empty; what libFuzzer finds worth keeping is
 added. All of `barnabas` is instrumented, and the codec's functions as they are compiled, so that
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import atheris  # type: ignore[import-untyped, unused-ignore]  # only in its own environment
+import atheris
 
 with atheris.instrument_imports(include=["barnabas"]):
     from barnabas.wire import codec

@@ -1,6 +1,6 @@
 """Feed the wire with broken messages by the million, and print a row of what came of it.
 
-    python -m tests.fuzz.wire --inputs 1000000 --seed 1
+    ./dev fuzz wire --inputs 1000000 --seed 1
 
 Every input is a good message of the naive twin, or a stream of them, that `mutation` broke, or
 now and then noise. The same seed feeds the same inputs. Every thousandth is weighed. The row counts

@@ -64,14 +64,19 @@ class Watched(socket.socket):
 class Bench:
     """A connection of ours whose calls are noted, and the raw socket at its other end."""
 
-    def __init__(self, receiver: Peer, made: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self,
+        receiver: Peer,
+        on_failure: Callable[[str, BaseException], None],
+        kind: type[Watched] = Watched,
+    ) -> None:
         with socket.create_server(("127.0.0.1", 0)) as server:
             self.raw = socket.create_connection(server.getsockname())
             accepted, _ = server.accept()
         self.raw.setblocking(False)
         self.receiver = receiver
-        self.socket = Watched(accepted)
-        self.network = HostNetwork("test", made)
+        self.socket = kind(accepted)
+        self.network = HostNetwork("test", on_failure)
         self.connection = self.network.attach(self.socket, receiver)
 
     async def read(self, count: int) -> bytes:
@@ -217,17 +222,38 @@ def test_what_the_kernel_does_not_take_goes_when_it_does() -> None:
 
 
 def test_few_bytes_that_the_kernel_does_not_take_go_when_it_does() -> None:
+    class Stingy(Watched):
+        def send(self, data: "ReadableBuffer", flags: int = 0) -> int:
+            return super().send(memoryview(data)[:7], flags)
+
     async def main(bench: Bench) -> None:
-        # Fill the kernel with something it takes whole, then small parts until it refuses some.
-        bench.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_096)
-        pieces = [bytes([index % 256]) * 1_000 for index in range(1_000)]
-        for piece in pieces:
-            bench.connection.send((piece[:1], piece[1:]))
-            if bench.connection.unsent_bytes >= JOIN_BYTES - 1_000:
-                await asyncio.sleep(0)
-        assert bench.connection.unsent_bytes > 0
-        assert await bench.read(1_000_000) == b"".join(pieces)
-        assert bench.connection.unsent_bytes == 0
+        # Bound methods are taken when the connection is made.
+        stingy = Bench(Peer(), lambda place, error: pytest.fail(f"{place}: {error}"), Stingy)
+        stingy.connection.send((b"twelve bytes", b" ", b"and some more"))
+        assert stingy.connection.unsent_bytes == 26
+        assert await stingy.read(7) == b"twelve "
+        stingy.connection.send((b", and more",))
+        assert await stingy.read(29) == b"bytes and some more, and more"
+        assert stingy.connection.unsent_bytes == 0
+        stingy.raw.close()
+        assert await stingy.receiver.ending() is None
+
+    on_bench(Peer(), main)
+
+
+def test_the_number_of_a_connection_that_is_over_is_free_for_the_next() -> None:
+    async def main(bench: Bench) -> None:
+        number = bench.socket.fileno()
+        bench.connection.send((bytes(30_000_000),))
+        await asyncio.sleep(0)
+        assert bench.connection.unsent_bytes, "it waits to send and to read"
+        bench.connection.abort()
+        with socket.socket() as near, socket.socket() as far:
+            took = min(near, far, key=lambda it: abs(it.fileno() - number))
+            assert took.fileno() == number
+            loop = asyncio.get_running_loop()
+            assert not loop.remove_writer(took)
+            assert not loop.remove_reader(took)
 
     on_bench(Peer(), main)
 

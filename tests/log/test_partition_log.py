@@ -490,3 +490,15 @@ def test_preallocated_space_is_written_over() -> None:
     held = content(log)
     machine.crash()
     assert content(machine.log(config)) == held
+
+
+def test_the_index_of_a_segment_that_was_flushed_before_it_rolled_is_durable() -> None:
+    machine = Machine()
+    log = filled(machine, 10)
+    run(log.flush())
+    log.roll(NOW)
+    run(log.flush())
+    machine.crash("prefix")
+    index = machine.disk.durable_content(f"{log.directory}/00000000000000000000.index")
+    assert index is not None
+    assert index.size > 0

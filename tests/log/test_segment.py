@@ -163,3 +163,15 @@ def test_the_files_of_a_segment_end_with_its_log() -> None:
     segment.settle()
     run(segment.sync())
     assert segment.names() == [segment.path(kind) for kind in (TIME_INDEX, INDEX, LOG)]
+
+
+def test_an_index_that_leads_behind_the_end_is_noticed() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    entries = machine.process.open(segment.path(INDEX), "write")
+    for number in range(len(segment.offsets)):
+        entries.write(8 * number + 4, [(10**6 + number).to_bytes(4)])
+    found = segment.find(150)
+    assert found is not None
+    assert found[1].base_offset == 150

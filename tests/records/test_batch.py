@@ -16,6 +16,7 @@ from barnabas.records.batch import (
     header_at,
     verify,
 )
+from barnabas.records.builder import joined
 from barnabas.records.checksum import crc32c
 
 # One record, key "k", value "v", timestamp 1000, by the idempotent producer 7: written by hand.
@@ -69,9 +70,23 @@ def test_attribute_bits_are_told_apart() -> None:
     assert plain._replace(attributes=3).codec == 3
     assert plain._replace(attributes=8).is_log_append_time
     assert plain._replace(attributes=16).is_transactional
+    assert not plain._replace(attributes=0x6F).is_transactional
     assert plain._replace(attributes=32).is_control
     assert plain._replace(attributes=64).delete_horizon_ms == 1000
     assert plain._replace(attributes=0x7F80).codec == 0
+
+
+def test_offsets_count_from_the_base() -> None:
+    header = header_at(GOLDEN)._replace(last_offset_delta=3)
+    assert (header.last_offset, header.next_offset) == (45, 46)
+
+
+def test_a_batch_may_be_a_header_alone() -> None:
+    alone = joined(header_at(GOLDEN)._replace(record_count=0), b"")
+    assert len(alone) == HEADER_BYTES
+    assert header_at(alone).size_bytes == HEADER_BYTES
+    assert [position for position, _ in batches(alone * 2)] == [0, 61]
+    verify(alone, 0, header_at(alone))
 
 
 def test_sequences_go_on_at_zero_behind_the_largest() -> None:
@@ -109,6 +124,11 @@ def test_an_old_format_is_not_taken_for_damage(magic: int) -> None:
         list(batches(short))
     with pytest.raises(OldFormat):
         header_at(short, 70)
+    smallest = data[:8] + (14).to_bytes(4, "big") + data[12:26]
+    with pytest.raises(OldFormat):
+        header_at(smallest)
+    with pytest.raises(CorruptBatch):
+        header_at(smallest[:11] + b"\x0d" + smallest[12:])
 
 
 def test_zeros_are_neither_a_batch_nor_an_old_one() -> None:
@@ -196,6 +216,15 @@ def test_append_time_changes_the_header_and_its_checksum_alone(
         max_timestamp=now,
         crc=header.crc,
     )
+
+
+def test_unknown_attributes_are_dropped_with_the_first_known_one_that_changes() -> None:
+    received = memoryview(joined(header_at(GOLDEN)._replace(attributes=-1 & ~0x28), RECORDS))
+    header = header_at(received)
+    untouched = b"".join(assigned(received, 0, header, 42, 3))
+    assert header_at(untouched).attributes == -1 & ~0x28
+    stamped = b"".join(assigned(received, 0, header, 42, 3, 1000))
+    assert header_at(stamped).attributes == 0x5F
 
 
 def test_a_producer_that_claims_append_time_is_stored_with_its_own_time() -> None:

@@ -154,6 +154,14 @@ def test_gzip_members_behind_one_another_are_one() -> None:
         decompress(Codec.GZIP, both, 5)
 
 
+def test_what_is_no_member_behind_a_gzip_member_is_passed_over() -> None:
+    assert decompress(Codec.GZIP, gzip.compress(b"one") + bytes(8), 3) == b"one"
+    with pytest.raises(InvalidRecord):
+        decompress(Codec.GZIP, gzip.compress(b"one") + b"\x1f\x8b\x08", 3)
+    with pytest.raises(InvalidRecord):
+        decompress(Codec.GZIP, bytes(30), 3)
+
+
 def test_gzip_is_what_gzip_reads() -> None:
     assert gzip.decompress(compress(Codec.GZIP, b"hello", 9)) == b"hello"
 
@@ -163,6 +171,14 @@ def test_zstd_frames_behind_one_another_are_one() -> None:
     assert decompress(Codec.ZSTD, both, 6) == b"onetwo"
     with pytest.raises(TooManyBytes):
         decompress(Codec.ZSTD, both, 5)
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+def test_a_thousand_empty_members_are_enough(codec: Codec) -> None:
+    member = compress(codec, b"")
+    assert decompress(codec, member * 1_000, 0) == b""
+    with pytest.raises(InvalidRecord, match="more than 1000"):
+        decompress(codec, member * 1_001, 0)
 
 
 def test_zstd_without_a_declared_size_is_read_as_java_streams_it() -> None:

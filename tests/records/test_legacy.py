@@ -76,6 +76,14 @@ def test_a_message_of_magic_1_has_a_timestamp() -> None:
     legacy.verify(data, 6, header)
 
 
+def test_nothing_and_null_are_told_apart_in_the_smallest_messages() -> None:
+    for magic, size in ((0, 26), (1, 34)):
+        for key, content in ((None, None), (b"", b""), (None, b""), (b"", None)):
+            data = message(magic, 7, key, content, 9)
+            assert len(data) == size
+            assert read(data) == [Record(7, 9 if magic else -1, key, content)]
+
+
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
 @pytest.mark.parametrize("magic", [0, 1])
 def test_wrapped_messages_get_their_absolute_offsets(magic: int, codec: Codec) -> None:
@@ -143,6 +151,8 @@ def test_a_message_that_is_not_all_there_is_corrupt() -> None:
     for cut in range(len(good)):
         with pytest.raises(CorruptBatch):
             legacy.header_at(good[:cut])
+        with pytest.raises(CorruptBatch):
+            legacy.header_at(bytes(100) + good[:cut], 100)
     with pytest.raises(CorruptBatch, match="magic 2"):
         legacy.header_at(good[:16] + b"\x02" + good[17:])
 
@@ -154,6 +164,13 @@ def test_lengths_of_key_and_value_are_not_believed() -> None:
         bad[position] = octet
         with pytest.raises(InvalidRecord):
             list(legacy.records(bad, 0, legacy.header_at(bad)))
+
+
+def test_a_key_that_leaves_no_room_for_a_value_is_not_read_on_into_the_next_message() -> None:
+    good = message(0, 7, b"key", b"value")
+    greedy = good[:21] + b"\x0a" + good[22:]
+    with pytest.raises(InvalidRecord, match="ends within the length"):
+        list(legacy.records(greedy + good, 0, legacy.header_at(greedy + good)))
 
 
 def test_the_reader_of_batches_points_here() -> None:

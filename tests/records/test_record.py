@@ -1,6 +1,7 @@
 """Records inside a batch: by hand, against a naive twin, and with every length a lie."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from barnabas.records.batch import HEADER_BYTES, BatchHeader, header_at
 from barnabas.records.builder import BLANK, built
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import Codec, InvalidRecord, TooManyBytes, UnsupportedCodec
-from barnabas.records.record import Record, parsed, records, signed, varint
+from barnabas.records.record import Record, encoded, parsed, records, signed, varint
 
 HEADER = BLANK._replace(base_offset=100, base_timestamp=1000, max_timestamp=9000, record_count=1)
 
@@ -64,6 +65,62 @@ def naive(body: bytes, header: BatchHeader) -> Iterator[Record]:
             timestamp = header.max_timestamp
         yield Record(offset, timestamp, key, value, extra)
     assert at == len(body)
+
+
+def naively_written(entries: Iterable[Record], base_offset: int, base_timestamp: int) -> bytes:
+    """Write records the plain way, a call for each number."""
+
+    def number(value: int) -> bytes:
+        left = value * 2 if value >= 0 else -value * 2 - 1
+        octets = []
+        while left >= 128:
+            octets.append(left % 128 + 128)
+            left //= 128
+        return bytes([*octets, left])
+
+    def sized(part: Buffer | None) -> bytes:
+        return number(-1) if part is None else number(len(part)) + bytes(part)
+
+    body = b""
+    for entry in entries:
+        record = b"\0" + number(entry.timestamp - base_timestamp)
+        record += number(entry.offset - base_offset) + sized(entry.key) + sized(entry.value)
+        record += number(len(entry.headers))
+        record += b"".join(sized(key) + sized(value) for key, value in entry.headers)
+        body += number(len(record)) + record
+    return body
+
+
+def any_record(random: Random) -> Record:
+    """Draw a record whose numbers lie on both sides of every length that a varint can have."""
+
+    def number() -> int:
+        return random.choice([0, 1, 1 << random.randrange(32), (1 << random.randrange(32)) - 1])
+
+    def octets() -> bytes | None:
+        size = random.choice([0, 1, 62, 63, 64, 65, 4095, 4096, 8191, 8192])
+        return random.choice([None, bytes(size), random.randbytes(random.randrange(20))])
+
+    headers = tuple(
+        (random.randbytes(random.choice([0, 5, 70])), octets())
+        for _ in range(random.choice([0, 0, 0, 1, 2, 64]))
+    )
+    return Record(
+        number() >> 1, number() * random.choice([1, -1, 2**30]), octets(), octets(), headers
+    )
+
+
+@pytest.mark.slow
+def test_ten_thousand_records_are_written_and_read_as_the_naive_way_does() -> None:
+    random = Random("ten thousand records")
+    for _ in range(500):
+        batch = [any_record(random) for _ in range(20)]
+        body, count, base_timestamp, largest, last = encoded(batch, 0, None)
+        assert body == naively_written(batch, 0, batch[0].timestamp)
+        assert (count, base_timestamp, last) == (20, batch[0].timestamp, batch[-1].offset)
+        assert largest == max(-1, *(one.timestamp for one in batch))
+        header = BLANK._replace(base_timestamp=base_timestamp, record_count=count)
+        assert list(parsed(body, header)) == list(naive(body, header)) == batch
 
 
 def plain(record: Record) -> Record:

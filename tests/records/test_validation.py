@@ -38,6 +38,22 @@ def test_a_good_batch_is_taken() -> None:
     assert received(memoryview(GOOD), 3) == header_at(GOOD)
 
 
+def test_rules_are_kafkas_defaults_unless_a_topic_says_otherwise() -> None:
+    assert Rules().batch_bytes_max == 1_048_588
+    assert Rules().after_ms_max == HOUR
+
+
+def test_an_idempotent_producer_begins_at_sequence_zero() -> None:
+    assert answer(batch(Record(0, NOW), producer_id=7, producer_epoch=0, base_sequence=0)) == "NONE"
+
+
+def test_records_are_believed_where_nothing_asks_for_them() -> None:
+    rubbish = joined(header_at(GOOD), bytes(20))
+    assert answer(rubbish) == "NONE"
+    assert answer(rubbish, Rules(log_append_time=True, before_ms_max=0)) == "NONE"
+    assert answer(rubbish, Rules(before_ms_max=NOW)) == "INVALID_RECORD"
+
+
 @pytest.mark.parametrize("codec", Codec)
 def test_every_codec_is_taken_with_and_without_looking_inside(codec: Codec) -> None:
     data = batch(Record(0, NOW, b"k"), Record(1, NOW, b"l"), attributes=int(codec))
@@ -66,6 +82,18 @@ def test_a_second_batch_that_cannot_be_is_corrupt() -> None:
 @pytest.mark.parametrize("magic", [0, 1])
 def test_old_formats_are_an_invalid_record(magic: int) -> None:
     assert answer(GOOD[:16] + bytes([magic]) + GOOD[17:]) == "INVALID_RECORD"
+
+
+def test_the_smallest_message_of_old_is_an_invalid_record_and_a_smaller_one_corrupt() -> None:
+    smallest = bytes(8) + (14).to_bytes(4, "big") + bytes(14)
+    assert answer(smallest) == "INVALID_RECORD"
+    assert answer(bytes(8) + (13).to_bytes(4, "big") + bytes(14)) == "CORRUPT_MESSAGE"
+
+
+def test_a_header_alone_has_no_records_and_is_invalid() -> None:
+    alone = joined(header_at(GOOD)._replace(record_count=0, last_offset_delta=0), b"")
+    assert answer(alone) == "INVALID_RECORD"
+    assert answer(alone + b"behind") == "INVALID_RECORD"
 
 
 @pytest.mark.parametrize("magic", [3, 127, 255])
@@ -178,6 +206,21 @@ def test_a_compacted_topic_wants_keys_and_says_which_are_missing() -> None:
         admitted(data, 0, header_at(data), Rules(compacted=True), NOW)
     assert refusal.value.code == ErrorCode.INVALID_RECORD
     assert [index for index, _ in refusal.value.errors] == [1, 2]
+
+
+def test_a_refusal_says_by_how_much() -> None:
+    for entries, rules, why in [
+        ([Record(0, NOW + HOUR + 5)], Rules(), "is 3600005 ms ahead"),
+        ([Record(0, NOW - 7)], Rules(before_ms_max=6), "is 7 ms old"),
+        ([Record(0, NOW), Record(3, NOW)], Rules(), "2 records take 4 offsets"),
+    ]:
+        data = batch(*entries)
+        with pytest.raises(Refused, match=why):
+            admitted(data, 0, header_at(data), rules, NOW)
+    shifted = batch(Record(0, NOW, b"k"), Record(5, NOW, b"k"), last_offset_delta=1)
+    shifted = memoryview(joined(header_at(shifted)._replace(base_offset=70), bytes(shifted[61:])))
+    with pytest.raises(Refused, match="the offset delta is 5, expected 1"):
+        admitted(shifted, 0, header_at(shifted), Rules(compacted=True), NOW, from_client=False)
 
 
 def test_one_bad_timestamp_decides_the_code_among_missing_keys() -> None:

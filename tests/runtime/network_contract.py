@@ -360,6 +360,25 @@ class NetworkContract:
 
         self.run(main)
 
+    def test_who_gives_up_waiting_for_a_peer_is_left_alone(self) -> None:
+        async def main(runtime: Runtime) -> None:
+            for order in ("resume", "abort"):
+                near, far = await self.pair(runtime)
+                far.connection.pause()
+                near.connection.send((bytes(30_000_000),))
+                waiting = asyncio.get_running_loop().create_task(near.connection.drained())
+                await asyncio.sleep(0)
+                waiting.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await waiting
+                getattr(far.connection, order)()
+                if order == "resume":
+                    await far.has(bytes(30_000_000))
+                else:
+                    assert isinstance(await near.ending(), ConnectionError)
+
+        self.run(main)
+
     def test_nobody_waits_in_vain_on_a_connection_that_is_closing(self) -> None:
         async def main(runtime: Runtime) -> None:
             near, _ = await self.pair(runtime)

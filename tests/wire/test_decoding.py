@@ -118,6 +118,41 @@ def test_arrays_of_many_numbers() -> None:
             )
 
 
+@pytest.mark.parametrize("text", [None, "", "a", "b" * 126, "c" * 127, "d" * 300])
+@pytest.mark.parametrize("version", [2, 6, 8, 9])
+def test_what_follows_a_field_is_right_whether_or_not_the_field_is_there(
+    version: int, text: str | None
+) -> None:
+    partitions = [
+        OffsetCommitRequest.OffsetCommitRequestPartition(
+            partition_index=index, committed_offset=index, committed_metadata=text
+        )
+        for index in range(3)
+    ]
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic(name="t", partitions=partitions)
+    commit = OffsetCommitRequest(group_id="g", topics=[topic, topic])
+    wire = codec.encode(commit, version)
+    assert codec.decode(OffsetCommitRequest, version, wire) == commit
+    for length in range(len(wire)):
+        with pytest.raises(RemoteProtocolError):
+            codec.decode(OffsetCommitRequest, version, wire[:length])
+
+
+@pytest.mark.parametrize("count", [None, 0, 1, 3, 200])
+@pytest.mark.parametrize("version", [4, 11, 12])
+def test_the_same_behind_an_array(version: int, count: int | None) -> None:
+    transaction = FetchResponse.AbortedTransaction(producer_id=5, first_offset=6)
+    partition = FetchResponse.PartitionData(
+        partition_index=1,
+        aborted_transactions=None if count is None else [transaction] * count,
+        records=b"some records",
+    )
+    topic = FetchResponse.FetchableTopicResponse(topic="t", partitions=[partition, partition])
+    response = FetchResponse(responses=[topic])
+    wire = codec.encode(response, version)
+    assert codec.decode(FetchResponse, version, memoryview(wire)) == response
+
+
 def range_of(count: int) -> list[int]:
     """Return this many broker ids."""
     return list(range(count))

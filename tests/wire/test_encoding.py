@@ -10,6 +10,7 @@ from barnabas.wire.messages.describe_topic_partitions import DescribeTopicPartit
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.metadata import MetadataRequest, MetadataResponse
 from barnabas.wire.messages.offset_commit import OffsetCommitRequest
+from barnabas.wire.messages.offset_fetch import OffsetFetchRequest
 
 
 def test_a_tagged_field_is_written_only_if_it_says_something() -> None:
@@ -49,6 +50,13 @@ def test_arrays_that_say_nothing_can_be_left_out_of_an_old_version() -> None:
     forgotten = FetchRequest(forgotten_topics_data=[FetchRequest.ForgottenTopic(topic="t")])
     with pytest.raises(UnsupportedVersionError, match="FetchRequest v4 cannot carry forgotten"):
         codec.encode(forgotten, 4)
+
+
+def test_to_ask_for_all_cannot_be_left_out_as_if_it_were_to_ask_for_nothing() -> None:
+    # Version 8 asks for several groups, and has no place for the topics of a single one.
+    assert codec.encode(OffsetFetchRequest(topics=()), 8)
+    with pytest.raises(UnsupportedVersionError, match="topics"):
+        codec.encode(OffsetFetchRequest(topics=None), 8)
 
 
 def test_what_is_refused_deep_inside_names_the_message_and_the_field() -> None:

@@ -44,6 +44,8 @@ class AbortedIndex:
         self._disk: Final = disk
         self._file: File | None = None
         self._size = 0
+        # Counted changes, and up to which of them the file is known to be durable.
+        self._changed = self._synced = 0
         if disk.exists(path):
             self._file = disk.open(path, "write")
             self._size = self._file.size()
@@ -64,6 +66,7 @@ class AbortedIndex:
             aborted.last_offset,
             aborted.stable_offset,
         )
+        self._changed += 1
         self._size += self._file.write(self._size, [entry])
 
     def entries(self) -> Iterator[AbortedTransaction]:
@@ -102,18 +105,22 @@ class AbortedIndex:
             return
         keep = sum(aborted.last_offset < offset for aborted in self.entries())
         self._size = keep * ENTRY.size
+        self._changed += 1
         self._file.truncate(self._size)
 
     def reset(self) -> None:
         """Drop everything."""
         if self._file is not None:
+            self._changed += 1
             self._file.truncate(0)
             self._size = 0
 
     async def sync(self) -> None:
-        """Return when the file is durable, if there is one."""
-        if self._file is not None:
+        """Return when the file is durable, if anything in it has changed."""
+        changed = self._changed
+        if self._file is not None and changed > self._synced:
             await self._file.sync()
+            self._synced = max(self._synced, changed)
 
     def close(self) -> None:
         """Give the file back."""

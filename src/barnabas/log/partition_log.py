@@ -127,6 +127,9 @@ class PartitionLog:
         self._unflushed_since_ms: int | None = None
         self._unflushed_records = 0
         self._retired: list[tuple[int, Segment]] = []
+        # Settled since the last flush: the recovery point may be at their end already, but their
+        # indexes are not durable.
+        self._rolled: list[Segment] = []
         assert self.start_offset <= self.end_offset, f"{self} starts behind its end"
         assert self.recovery_point <= self.end_offset, f"{self} is durable behind its end"
 
@@ -330,6 +333,7 @@ class PartitionLog:
             base = first_offset
         if active.size_bytes:
             active.settle()
+            self._rolled.append(active)
             self.snapshots.take(self.producers)
         else:
             self.drop(len(self.segments) - 1)
@@ -497,9 +501,12 @@ class PartitionLog:
         self._unflushed_since_ms = None
         try:
             # What the recovery point will vouch for: names, epochs and snapshots as well as data.
-            await self._sync_epochs()
-            await self.snapshots.sync()
-            for segment in self.segments[self.floor(self.recovery_point) :]:
+            if self._epochs_changed > self._epochs_synced:
+                await self._sync_epochs()
+            if self.snapshots.has_unsynced:
+                await self.snapshots.sync()
+            rolled = list(self._rolled)
+            for segment in (*rolled, *self.segments[self.floor(self.recovery_point) :]):
                 await segment.sync()
             if names > self._names_synced:
                 await self.disk.sync_directory(self.directory)
@@ -507,6 +514,8 @@ class PartitionLog:
         except OSError as error:
             raise self.home.health.fail(error) from error
         self.home.health.check()
+        if rolled:
+            self._rolled = [segment for segment in self._rolled if segment not in rolled]
         if cuts == self._cuts and not self._cutting:
             self.recovery_point = max(self.recovery_point, target)
             self._unflushed_records = max(0, self._unflushed_records - records)

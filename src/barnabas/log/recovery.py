@@ -360,8 +360,7 @@ class Recovery:
             )
         segment.size_bytes = position
         found = segment.find(self.recovery_point)
-        if found is not None:
-            segment.doubt(found[0])
+        segment.doubt(found[0] if found is not None else position)
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
         """Take the batches of a window into indexes, epochs and producers.

@@ -96,7 +96,7 @@ class Segment:
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
         self._reserve_to = self._reserved = 0
-        self._doubted = (0, 0)
+        self._doubted_from: int | None = None
         self._closed = False
 
     def __repr__(self) -> str:
@@ -222,6 +222,8 @@ class Segment:
         return self._search(self.offsets.position_below(offset), offset)
 
     def _search(self, position: int, offset: int) -> tuple[int, BatchHeader] | None:
+        if position > 0 and position >= self.size_bytes:
+            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, behind the end")
         for at, header in self.headers(position):
             if at == position > 0 and header.last_offset > offset:
                 # An entry names the last offset of what begins there, and it is at most ours.
@@ -319,23 +321,32 @@ class Segment:
 
         After a sync that failed, a process that starts anew reads from memory what the device
         never got, and a further sync succeeds because nothing is to be written any more.  What
-        nobody has seen a sync succeed for is therefore written again before it is synced.
+        nobody has seen a sync succeed for is therefore written again before it is synced, and so
+        is the size of the file.
         """
-        self._doubted = (position, self.size_bytes)
+        self._doubted_from = position
 
     async def sync(self) -> None:
         """Return when everything in the segment is durable, the names of its files excepted.
 
         A segment that was closed meanwhile is no longer part of the log, and not synced.
         """
-        position, end = self._doubted
-        self._doubted = (0, 0)
-        for at in range(position, min(end, self.size_bytes), REWRITE_BYTES):
-            count = min(REWRITE_BYTES, self.size_bytes - at)
-            self.file.write(at, [self.file.read(at, count)])
-        for part in (self.file, self.offsets, self.times, self.aborted):
-            if not self._closed:
-                await part.sync()
+        if self._closed:
+            return
+        if self._doubted_from is not None:
+            position, self._doubted_from = self._doubted_from, None
+            size = self.file.size()
+            self.file.truncate(size + 1)
+            self.file.truncate(size)
+            for at in range(position, self.size_bytes, REWRITE_BYTES):
+                count = min(REWRITE_BYTES, self.size_bytes - at)
+                self.file.write(at, [self.file.read(at, count)])
+        await self.file.sync()
+        if not self.offsets.is_live and not self._closed:
+            await self.offsets.sync()
+            await self.times.sync()
+        if self.aborted.exists and not self._closed:
+            await self.aborted.sync()
 
     def close(self) -> None:
         """Give the files back."""

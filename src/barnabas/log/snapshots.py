@@ -53,6 +53,11 @@ class Snapshots:
         self._unsynced[table.end_offset] = file
         file.write(0, [table.snapshot()])
 
+    @property
+    def has_unsynced(self) -> bool:
+        """Whether any was written that is not known to be durable."""
+        return bool(self._unsynced)
+
     async def sync(self) -> None:
         """Return when the snapshots written so far are durable, their names excepted."""
         for offset, file in list(self._unsynced.items()):

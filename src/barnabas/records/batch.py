@@ -49,7 +49,9 @@ LOG_APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
-"""Attribute bits; 7 to 15 are unused, and a broker keeps what it finds there."""
+"""Attribute bits; 7 to 15 are unused, and stay what they are until a broker writes new ones."""
+
+KNOWN_BITS: Final = CODEC_BITS | LOG_APPEND_TIME | TRANSACTIONAL | CONTROL | DELETE_HORIZON
 
 NO_PRODUCER_ID: Final = -1
 NO_PRODUCER_EPOCH: Final = -1
@@ -261,9 +263,11 @@ def stamped(
     append_ms: int | None,
 ) -> bytes:
     """Return a whole new header for records that keep their bytes but change their time."""
-    attributes, max_timestamp = header.attributes & ~LOG_APPEND_TIME, header.max_timestamp
-    if append_ms is not None:
-        attributes, max_timestamp = header.attributes | LOG_APPEND_TIME, append_ms
+    attributes, max_timestamp = header.attributes & KNOWN_BITS, header.max_timestamp
+    if append_ms is None:
+        attributes &= ~LOG_APPEND_TIME
+    else:
+        attributes, max_timestamp = attributes | LOG_APPEND_TIME, append_ms
     covered = COVERED.pack(
         attributes, header.last_offset_delta, header.base_timestamp, max_timestamp, *header[9:]
     )

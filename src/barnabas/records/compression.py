@@ -49,6 +49,12 @@ DEFAULT_LEVELS: Final = {Codec.GZIP: 6, Codec.ZSTD: 3}
 """Snappy has no levels.  Kafka's for lz4 choose between a fast compressor, its default, and slower
 ones; we have the fast one."""
 
+MEMBERS_MAX: Final = 1_000
+"""Gzip members or zstd frames in one blob.  Everybody writes one; each costs a copy of the rest, so
+a megabyte of empty ones would cost seconds."""
+
+GZIP_MAGIC: Final = b"\x1f\x8b"
+
 SNAPPY_MAGIC: Final = b"\x82SNAPPY\0"
 SNAPPY_HEADER: Final = SNAPPY_MAGIC + struct.pack(">ii", 1, 1)
 SNAPPY_BLOCK_BYTES: Final = 32 * 1024
@@ -124,11 +130,14 @@ def decompress(codec: int, data: Buffer, bytes_max: int) -> Buffer:
 
 
 def gunzipped(data: Buffer, bytes_max: int) -> bytes:
-    """Decompress the members of a gzip file one after another."""
+    """Decompress the members of a gzip file one after another.
+
+    What follows and is no member is passed over, as Java does.
+    """
     parts: list[bytes] = []
-    rest: Buffer = data
+    rest = data
     allowed = bytes_max
-    while rest:
+    for _ in range(MEMBERS_MAX):
         unpacker = zlib.decompressobj(ZLIB_GZIP)
         try:
             # One more than allowed, to tell "just enough" from "too many"; zero means no limit.
@@ -142,7 +151,9 @@ def gunzipped(data: Buffer, bytes_max: int) -> bytes:
         parts.append(part)
         allowed -= len(part)
         rest = unpacker.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        if not rest.startswith(GZIP_MAGIC):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+    raise InvalidRecord(f"gzip: more than {MEMBERS_MAX} members")
 
 
 # --- snappy ---------------------------------------------------------------------------------
@@ -277,9 +288,9 @@ def unzstd(data: Buffer, bytes_max: int) -> bytes:
     """
     package = zstd_package()
     parts: list[bytes] = []
-    rest: Buffer = data
+    rest = data
     allowed = bytes_max
-    while rest:
+    for _ in range(MEMBERS_MAX):
         unpacker = package.ZstdDecompressor()
         try:
             part: bytes = unpacker.decompress(rest, allowed + 1)
@@ -292,7 +303,9 @@ def unzstd(data: Buffer, bytes_max: int) -> bytes:
         parts.append(part)
         allowed -= len(part)
         rest = unpacker.unused_data
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+        if not rest:
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+    raise InvalidRecord(f"zstd: more than {MEMBERS_MAX} frames")
 
 
 # --- The packages ---------------------------------------------------------------------------

@@ -41,12 +41,18 @@ from barnabas.records.batch import (
     verify,
 )
 from barnabas.records.compression import Codec, InvalidRecord, TooManyBytes, UnsupportedCodec
-from barnabas.records.record import DECOMPRESSED_BYTES_MAX, records
+from barnabas.records.record import records
 
 ZSTD_SINCE_PRODUCE: Final = 7
 """KIP-110: who speaks an older version of Produce must not assume that others can read zstd."""
 
 SHOWN_ERRORS_MAX: Final = 3
+
+
+INSPECTED_BYTES_MAX: Final = 16 * 1024 * 1024
+"""What a batch may grow to where its records are looked at.  A record takes seven bytes or more and
+a microsecond, and while they are looked at nothing else is done; reading what was once accepted has
+a higher bound."""
 
 
 @value
@@ -58,7 +64,7 @@ class Rules:
     log_append_time: bool = False
     before_ms_max: int | None = None
     after_ms_max: int = 3_600_000
-    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX
+    decompressed_bytes_max: int = INSPECTED_BYTES_MAX
 
 
 class RefusedRecords(Refused):
@@ -74,19 +80,33 @@ def received(data: memoryview, version: int) -> BatchHeader:
 
     Bytes behind it that are no whole batch are not looked at; the header says what to append.
     """
-    if not whole(data, 0):
-        raise Refused(ErrorCode.INVALID_RECORD, f"no record batch in {len(data)} bytes")
-    if data[MAGIC_AT] != MAGIC:
-        raise Refused(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_AT]}, expected 2")
-    header = BatchHeader._make(HEADER.unpack_from(data, 0))
+    header = sole(data) or first(data)
     if version < ZSTD_SINCE_PRODUCE and header.codec == Codec.ZSTD:
         raise Refused(
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
             f"zstd needs Produce version {ZSTD_SINCE_PRODUCE}, the request has {version}",
         )
-    if whole(data, header.size_bytes):
+    if header.size_bytes < len(data) and whole(data, header.size_bytes):
         raise Refused(ErrorCode.INVALID_RECORD, "more than one record batch for a partition")
     return header
+
+
+def sole(data: memoryview) -> BatchHeader | None:
+    """Return the header if the data is one batch of magic 2 and nothing else, as nearly always."""
+    if len(data) < HEADER_BYTES:
+        return None
+    header = BatchHeader._make(HEADER.unpack_from(data))
+    exact = header.length == len(data) - LOG_OVERHEAD_BYTES and header.magic == MAGIC
+    return header if exact else None
+
+
+def first(data: memoryview) -> BatchHeader:
+    """Return the header of the first batch, or refuse the lot."""
+    if not whole(data, 0):
+        raise Refused(ErrorCode.INVALID_RECORD, f"no record batch in {len(data)} bytes")
+    if data[MAGIC_AT] != MAGIC:
+        raise Refused(ErrorCode.INVALID_RECORD, f"a batch of magic {data[MAGIC_AT]}, expected 2")
+    return BatchHeader._make(HEADER.unpack_from(data))
 
 
 def whole(data: memoryview, position: int) -> bool:
@@ -142,14 +162,13 @@ def admitted(
         inspected(data, position, header, rules, wall_ms)
         return
     newest = max(header.base_timestamp, header.max_timestamp)
-    complaint = untimely(newest, header, rules, wall_ms)
-    if complaint:
+    if complaint := untimely(newest, header, rules, wall_ms):
         raise RefusedRecords(ErrorCode.INVALID_TIMESTAMP, complaint, ((0, complaint),))
 
 
 def refuse_what_clients_must_not(header: BatchHeader) -> None:
     """Refuse a header that a client contradicts itself in, or claims what is the broker's."""
-    found = None
+    found = ""
     if header.last_offset_delta < 0:
         found = f"the last offset delta is {header.last_offset_delta}"
     elif header.record_count <= 0:

@@ -30,6 +30,7 @@ In reading order
 ``plan``            a run, written out before it begins
 ``nemesis``         the kinds of faults, and who carries them out
 ``profile``         what is simulated: one small module per thing that is tested
+``profiles``        those of the product, one package each
 ``run``             boot, warm-up, chaos, heal, recovery, quiesce, audit
 ``tripwires``       doors of the operating system that ring inside a run
 ``shrink``          making a failure small enough to read

@@ -44,6 +44,11 @@ class HostClock:
         """Return milliseconds since 1970 as this host believes them to be."""
         return self._wall_ms + self.monotonic_ns() // NS_PER_MS
 
+    @property
+    def rate_ppm(self) -> int:
+        """How far, in parts per million, it runs from the kernel's time."""
+        return self._rate - MILLION
+
     def set_rate(self, rate_ppm: int) -> None:
         """Run at another rate from now on."""
         self._anchor_ns = self.monotonic_ns()

@@ -9,7 +9,8 @@ at the same object that one of them may change, and views stay valid for as long
 Who learns what, and when
 
 ``close``       what is queued, then FIN; the other end hears ``closed(None)`` after the last byte
-``abort``       a reset after what is on the wire; the other end hears ``ConnectionResetError``
+``abort``       a reset after what is on the wire; the other end hears ``ConnectionResetError``,
+                this one ``ConnectionAbortedError``
 killed          the kernel of that host goes on: FIN, or a reset if bytes lie unread
 no power        nothing: the other end is half open until it sends and is not answered
 cut link        nothing, until it heals or the sender gives up (``TimeoutError``)
@@ -34,18 +35,19 @@ from typing import Final, Literal, Protocol, TypeAlias
 from zlib import crc32
 
 from barnabas.runtime.disk import Buffer, File
-from barnabas.runtime.network import Address, Receiver
+from barnabas.runtime.network import DRAINED_BYTES, Address, Receiver
 from barnabas.sim.kernel import Kernel
 from barnabas.sim.link import Link
 from barnabas.sim.loop import NodeLoop
 from barnabas.sim.tape import Tape
 
-# ``drained`` returns below this.
-SMALL_BYTES: Final = 64 * 1024
-
 # After an outage the next attempt to send again comes up to as long later as the outage was, for
 # TCP doubles its patience each time; but not more than this.
 BACKOFF_NS_MAX: Final = 30_000_000_000
+
+# Pieces that one send is cut into at most, and the time between two of them.
+PIECES_MAX: Final = 64
+PIECE_GAP_NS: Final = 300_000
 
 Kind: TypeAlias = Literal["data", "fin", "rst", "syn-ack"]
 
@@ -133,8 +135,11 @@ class Pipe:
             self._joinable_event = self._kernel.events
             return
         view = memoryview(data)
+        # Not too many pieces of what is large: they would be all that the run does.
+        least = len(view) // PIECES_MAX
         while view:
-            count = min(len(view), largest - self._pieces.below(largest))
+            count = min(len(view), max(least, largest - self._pieces.below(largest)))
+            self._last_ns += 1 + self._pieces.below(PIECE_GAP_NS)
             self._segment("data", view[:count])
             view = view[count:]
 
@@ -296,6 +301,7 @@ class SimConnection:
         self._left: Buffer = b""
         self._expected_bytes = 0
         self._paused = False
+        self._corked = False
         self._reading = False
         self._ended = False
         self._error: Exception | None = None
@@ -328,12 +334,16 @@ class SimConnection:
         """Whether this host knows nothing of the connection any more."""
         return self._shut
 
+    @property
+    def _ending(self) -> bool:
+        return self._closing or self._shut or self._ended
+
     # ---- what the product does
 
     def send(self, parts: Sequence[Buffer]) -> None:
         """Send the parts in order, after everything sent before."""
         self._owner.assert_alive()
-        if self._closing or self._shut or self._ended:
+        if self._ending:
             return
         # One copy, and immutable: what the sender does with its buffers later is its own affair.
         data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
@@ -343,6 +353,11 @@ class SimConnection:
         if busy_until_ns > self._kernel.now_ns:
             # Something slow came before this in the same handle, a write to a disk perhaps.
             self.out.not_before(busy_until_ns)
+        if self._corked:
+            # What ``received`` sends leaves when it has returned, or never if it aborts.
+            self._unsent.append(data)
+            self._unsent_bytes += len(data)
+            return
         if not self._unsent and self.out.in_flight_bytes + len(data) <= self.tuning.window_bytes:
             self.out.transmit(data)
             return
@@ -360,14 +375,14 @@ class SimConnection:
         self.send((data,))
 
     async def drained(self) -> None:
-        """Return when ``unsent_bytes`` is small again; raise ``ConnectionError`` if it closed."""
+        """Return when ``unsent_bytes`` is small; raise ``ConnectionError`` if it is ending."""
         self._owner.assert_alive()
-        while self._unsent_bytes > SMALL_BYTES and not self._shut:
+        while self._unsent_bytes > DRAINED_BYTES and not self._ending:
             waiter: Future[None] = self._owner.loop.create_future()
             self._waiters.append(waiter)
             await waiter
-        if self._shut:
-            raise ConnectionResetError(errno.ECONNRESET, f"the connection to {self._remote} closed")
+        if self._ending:
+            raise ConnectionResetError(errno.ECONNRESET, f"the connection to {self._remote} ends")
 
     def expect(self, count: int) -> None:
         """Hint that ``received`` will consume nothing before it sees ``count`` bytes."""
@@ -391,15 +406,17 @@ class SimConnection:
         self._owner.assert_alive()
         if not self._closing and not self._shut:
             self._closing = True
-            self._pump()
+            self._wake_waiters()
+            if not self._corked:
+                self._pump()
 
     def abort(self) -> None:
-        """Drop what is queued and reset.  ``closed`` follows."""
+        """Drop what is queued and reset; ``closed`` with a ``ConnectionAbortedError`` follows."""
         self._owner.assert_alive()
         if not self._shut:
             self.out.signal("rst")
-            self._shut_down()
-            self._owner.loop.input(self._tell, None)
+            why = f"the connection to {self._remote} was aborted here"
+            self.lost(ConnectionAbortedError(errno.ECONNABORTED, why))
 
     # ---- what the network does
 
@@ -439,7 +456,7 @@ class SimConnection:
 
     def window_opened(self) -> None:
         """Send more, if there is more."""
-        if not self._shut and (self._unsent or self._closing):
+        if not (self._shut or self._corked) and (self._unsent or self._closing):
             self._pump()
 
     def accepted(self, receiver: Receiver) -> None:
@@ -476,7 +493,7 @@ class SimConnection:
                 part = view[:room]
             self._unsent_bytes -= len(part)
             self.out.transmit(part)
-        if self._unsent_bytes <= SMALL_BYTES:
+        if self._unsent_bytes <= DRAINED_BYTES:
             self._wake_waiters()
         if self._closing:
             self.out.signal("fin")
@@ -512,18 +529,28 @@ class SimConnection:
         self._expected_bytes = 0
         receiver = self.receiver
         assert receiver is not None, f"{self} has bytes and nobody to show them to"
-        # If it raises, that is a bug and the process ends, and this connection with it.
-        consumed = receiver.received(memoryview(data))
+        self._corked = True
+        try:
+            consumed = receiver.received(memoryview(data))
+        except Exception as error:
+            # A bug: the process is about to end of it, and this connection hears it first.
+            self.out.signal("rst")
+            self._shut_down()
+            self._tell(error)
+            raise
+        finally:
+            self._corked = False
         assert 0 <= consumed <= len(data), f"{self}: {consumed} of {len(data)} bytes consumed"
         self._left = memoryview(data)[consumed:] if consumed < len(data) else b""
+        if not self._shut and (self._unsent or self._closing):
+            self._pump()
 
     def _end_if_over(self) -> None:
         """End because the other end did and everything it said was shown."""
         if not self._ended or self._paused or self._shut:
             return
         if self._error is not None:
-            self._shut_down()
-            self._tell(self._error)
+            self.lost(self._error)
         else:
             # Flush what is queued; the other end closed its socket and will answer with a reset
             # if it minds.

@@ -9,13 +9,8 @@ from collections.abc import Callable
 from random import Random
 from typing import Final
 
+from barnabas.runtime.entropy import drawn_uuid
 from barnabas.sim.tape import Site
-
-UUID_VERSION: Final = 0x40
-UUID_VARIANT: Final = 0x80
-# A first byte whose six high bits are base64's "-", which Kafka keeps off the front of an id,
-# since a tool would take it for an option.
-DASHED: Final = 0xF8
 
 
 class SimEntropy:
@@ -44,9 +39,4 @@ class SimEntropy:
     def uuid(self) -> bytes:
         """Return the sixteen bytes of a version 4 UUID; Kafka reserves none of those."""
         self._assert_alive()
-        octets = bytearray(self._source.randbytes(16))
-        while octets[0] & 0xFC == DASHED:
-            octets[0] = self._source.randrange(256)
-        octets[6] = octets[6] & 0x0F | UUID_VERSION
-        octets[8] = octets[8] & 0x3F | UUID_VARIANT
-        return bytes(octets)
+        return drawn_uuid(self._source.randbytes)

@@ -39,6 +39,9 @@ HASH_PRIME: Final = 0x100000001B3
 # Handles in a row, without its queue ever running dry, after which a node is said to spin.
 STREAK_MAX: Final = 200_000
 
+# Events at one moment after which somebody is said to wait in a way that takes no time.
+STILL_EVENTS_MAX: Final = 300_000
+
 Call: TypeAlias = Callable[[Any], None]  # Any: each call knows the argument it was queued with.
 
 
@@ -114,6 +117,8 @@ class Kernel:
         self._until_ns = 0
         self._runnable: deque[Node] = deque()
         self._next_mark = MARK_EVENTS
+        self._marked_ns = -1
+        self._marked_events = 0
 
     def at(self, at_ns: int, call: Call, argument: object) -> None:
         """Make a call when virtual time reaches ``at_ns``."""
@@ -190,7 +195,7 @@ class Kernel:
             self.trace_hash * HASH_PRIME ^ self.now_ns ^ node.salt ^ len(node.ready) << 40
         ) & HASH_MASK
         if events >= self._next_mark:
-            self._mark()
+            self._mark(node)
         if self.watcher is not None:
             self.watcher(node)
         self.current = node
@@ -237,9 +242,15 @@ class Kernel:
             self.now_ns = max(self.now_ns, at_ns)
             call(argument)
 
-    def _mark(self) -> None:
+    def _mark(self, node: Node) -> None:
         self.marks.append(self.trace_hash)
         self._next_mark += MARK_EVENTS
+        if self.now_ns != self._marked_ns:
+            self._marked_ns = self.now_ns
+            self._marked_events = self.events
+        elif self.events - self._marked_events >= STILL_EVENTS_MAX:
+            still = f"time stood still for {STILL_EVENTS_MAX} events"
+            self.stop(SPINNING, f"{still}, the last of them of {node.name}")
         if self.events >= self.event_limit:
             self.stop(EVENT_LIMIT, f"{self.events} events are more than this run may have")
 

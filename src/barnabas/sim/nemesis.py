@@ -16,7 +16,7 @@ from random import Random
 from typing import Final, Protocol, TypeAlias
 
 from barnabas.model.value import value
-from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law
+from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law, Trouble
 from barnabas.sim.disk_faults import Kind as Operation
 from barnabas.sim.link import Link
 from barnabas.sim.plan import SPEAKER, Fault, Params, draw_times
@@ -58,6 +58,8 @@ class Kind:
     timely: bool = False
     personal: bool = False
     unusual: bool = False
+    # How much more often than others it is there, and comes: what finds most is worth most.
+    weight: int = 1
 
 
 class Nemesis:
@@ -143,16 +145,21 @@ def draw_faults(
     """
     # Few kinds, often: what they do together is found in runs that do little else.
     share = source.choice((0.1, 0.2, 0.4))
-    enabled = [name for name, kind in kinds.items() if not kind.unusual and source.random() < share]
+    enabled = [
+        name
+        for name, kind in kinds.items()
+        if not kind.unusual and source.random() < share * kind.weight
+    ]
     if not enabled:
         return ()
+    weights = [kinds[name].weight for name in enabled]
     faults: list[Fault] = []
     for at_ms in draw_times(source, length_ms, mean_gap_ms):
-        name = source.choice(enabled)
+        (name,) = source.choices(enabled, weights)
         kind = kinds[name]
         drawn = kind.draw(source, hosts)
         on, nth, target = "", 1, drawn.target
-        if moments and (kind.timely or kind.personal) and source.random() < 0.5:
+        if moments and (kind.timely or kind.personal) and source.random() < 0.7:
             on, nth = source.choice(list(moments)), source.randint(1, 4)
             target = (SPEAKER,) if kind.personal else target
         faults.append(Fault(name, at_ms, target, drawn.duration_ms, drawn.params, on, nth))
@@ -267,9 +274,9 @@ def slow_down(world: World, fault: Fault) -> Undo:
 
 def skew(world: World, fault: Fault) -> Undo:
     """Let a host's clock run fast or slow."""
-    clock = world.hosts[fault.target[0]].clock
-    clock.set_rate(fault.param("ppm"))
-    return lambda: clock.set_rate(0)
+    host = world.hosts[fault.target[0]]
+    host.clock.set_rate(fault.param("ppm"))
+    return lambda: host.clock.set_rate(host.rate_ppm)
 
 
 def step_wall(world: World, fault: Fault) -> None:
@@ -391,12 +398,11 @@ def corrupt(world: World, fault: Fault) -> Undo:
 
 def stall_syncs(world: World, fault: Fault) -> Undo:
     """Let every sync of a host's disk hang for as long as this lasts."""
-    disk = world.hosts[fault.target[0]].disk
-    ordinary = disk.latencies
-    disk.latencies = replace(ordinary, sync=Law(fault.duration_ms * 1_000_000))
+    host = world.hosts[fault.target[0]]
+    host.disk.latencies = replace(host.latencies, sync=Law(fault.duration_ms * 1_000_000))
 
     def undo() -> None:
-        disk.latencies = ordinary
+        host.disk.latencies = host.latencies
 
     return undo
 
@@ -416,11 +422,12 @@ def fail_disk(world: World, fault: Fault) -> None:
     disk.inject(Injection(kind, error=errno.EIO, after=fault.param("after")))
 
 
-def fill_disk(world: World, fault: Fault) -> Undo:
-    """Let a host's disk have no room."""
+def trouble_disk(world: World, fault: Fault) -> Undo:
+    """Let a host's disk be full, read-only or gone for a while."""
     disk = world.hosts[fault.target[0]].disk
-    disk.trouble("/", "full")
-    return disk.heal
+    word = fault.word("trouble", "full")
+    disk.trouble("/", next(known for known in TROUBLES if known == word))
+    return lambda: disk.relieve("/")
 
 
 def unreliable_disk(world: World, fault: Fault) -> Undo:
@@ -430,22 +437,47 @@ def unreliable_disk(world: World, fault: Fault) -> Undo:
     disk.faults = DiskFaults(
         read_error=rate, write_error=rate, write_full=rate, sync_error=rate, sync_stall=rate
     )
-    return disk.heal
 
+    def undo() -> None:
+        disk.faults = DiskFaults()
+
+    return undo
+
+
+def rot(world: World, fault: Fault) -> None:
+    """Flip bits in something durable, as a disk does that nobody reads; the atlas may forbid it."""
+    host = fault.target[0]
+    disk = world.hosts[host].disk
+    victims = [(path, size) for path, size in disk.durable_files() if size]
+    if victims:
+        path, size = victims[world.tape.below(f"rot/{host}", len(victims))]
+        disk.evict()
+        disk.rot(path, world.tape.below(f"rot/{host}", size), fault.param("mask", 1))
+
+
+def wipe(world: World, fault: Fault) -> Undo:
+    """Take the power from a host and give it an empty disk: a machine that was replaced."""
+    host = fault.target[0]
+    world.cut_power(host, "prefix")
+    world.hosts[host].disk.wipe()
+    return lambda: world.restart(host)
+
+
+TROUBLES: Final[tuple[Trouble, ...]] = ("full", "read-only", "vanished")
 
 FAILING: Final[tuple[Operation, ...]] = ("read", "write", "sync", "sync_directory")
 
 KINDS: Final[Mapping[str, Kind]] = {
-    "crash-kill": Kind(one(1, 20_000), kill, personal=True),
-    "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True),
-    "blackout": Kind(room(100, 10_000, profile=PROFILES), black_out, timely=True),
+    "crash-kill": Kind(one(1, 20_000), kill, personal=True, weight=2),
+    "crash-power": Kind(one(100, 30_000, profile=PROFILES), cut_power, personal=True, weight=2),
+    "blackout": Kind(room(100, 10_000, profile=PROFILES), black_out, timely=True, weight=2),
     "stop-clean": Kind(one(1, 20_000), stop),
     "pause": Kind(one(10, 30_000), pause, personal=True),
     "slow-cpu": Kind(one(100, 20_000, factor=(10, 100, 1_000)), slow_down),
     "skew": Kind(one(1_000, 60_000, ppm=(-500, 500, -200_000, 250_000)), skew),
     "wall-step": Kind(one(1, 1, step_ms=(-3_600_000, -5_000, 5_000, 3_600_000)), step_wall),
-    "link-down": Kind(way(10, 30_000), cut),
-    "partition": Kind(part(10, 30_000), isolate),
+    "link-down": Kind(way(10, 30_000), cut, weight=2),
+    "partition": Kind(part(10, 30_000), isolate, weight=2),
     "slow-link": Kind(way(100, 20_000, factor=(10, 100, 1_000)), slow_link),
     "reject": Kind(way(10, 5_000), reject),
     "reset-conns": Kind(way(1, 1), reset),
@@ -456,7 +488,9 @@ KINDS: Final[Mapping[str, Kind]] = {
     "fsync-stall": Kind(one(10, 20_000), stall_syncs),
     "disk-slow": Kind(one(10, 5_000, after=(0, 1, 5)), slow_writes),
     "disk-fail": Kind(one(1, 1, operation=FAILING, after=(0, 1, 5, 20)), fail_disk, unusual=True),
-    "disk-full": Kind(one(100, 20_000), fill_disk, unusual=True),
+    "disk-trouble": Kind(one(100, 20_000, trouble=TROUBLES), trouble_disk, unusual=True),
+    "disk-rot": Kind(one(1, 1, mask=(1, 0x80, 0xFF)), rot, unusual=True),
+    "wipe": Kind(one(100, 20_000), wipe, unusual=True),
     "disk-flaky": Kind(
         one(1_000, 20_000, per_million=(1_000, 50_000)), unreliable_disk, unusual=True
     ),

@@ -202,7 +202,8 @@ class Fabric:
         """Say whether a host has power: without, it answers nothing, not even a refusal."""
         self._powered[host] = powered
         for other in self._hosts:
-            self.links.between(other, host).power(powered)
+            if other != host:
+                self.links.between(other, host).power(powered)
 
     def bind(self, network: HostNetwork, port: int, accept: Callable[[], Receiver]) -> Port:
         """Claim a port of a host; 0 is any free one."""

@@ -94,6 +94,9 @@ class Plan:
     faults: tuple[Fault, ...] = ()
     workload: tuple[Operation, ...] = ()
     knobs: Params = ()
+    # The hosts that are healed first, while the others stay cut off: they must do without them.
+    # Empty where everything is healed at once.
+    core: tuple[str, ...] = ()
     # The planted bug that this run carries; empty for the product as it is.
     mutant: str = ""
 
@@ -158,6 +161,7 @@ def as_json(plan: Plan) -> dict[str, object]:
         "settings": asdict(plan.settings),
         "phases": asdict(plan.phases),
         "knobs": dict(plan.knobs),
+        "core": list(plan.core),
         "faults": [_without_defaults(fault) for fault in plan.faults],
         "workload": [[op.at_ms, op.client, op.what, *op.arguments] for op in plan.workload],
     }
@@ -176,7 +180,11 @@ def from_json(stored: Mapping[str, object]) -> Plan:
             "knobs": dict(knobs),
             "faults": list(faults),
             "workload": list(workload),
+            **later,
         }:
+            # Files from before there was a core have none.
+            core = later.get("core", [])
+            assert isinstance(core, list), f"a core is a list of hosts, and not {core!r}"
             return Plan(
                 profile=profile,
                 seed=seed,
@@ -185,6 +193,7 @@ def from_json(stored: Mapping[str, object]) -> Plan:
                 settings=Settings(**settings),
                 phases=Phases(**phases),
                 knobs=tuple(knobs.items()),
+                core=tuple(core),
                 faults=tuple(_fault(entry) for entry in faults),
                 workload=tuple(
                     Operation(at_ms, client, what, tuple(arguments))

@@ -36,6 +36,9 @@ from barnabas.sim.probes import SimProbes, Suggestions
 from barnabas.sim.tape import Tape, stream
 
 Main: TypeAlias = Callable[[Runtime], Coroutine[Any, Any, None]]  # Any: what it is sent, by asyncio
+# Awaits in the ``finally`` blocks of one coroutine that are gone past when it is let go.
+CLOSES_MAX: Final = 10
+
 Ending: TypeAlias = Literal["exited", "failed", "killed", "unpowered"]
 
 
@@ -203,8 +206,10 @@ class Process:
 def _close(task: "asyncio.Task[Any]") -> None:  # Any: whatever it would have returned
     """Close a dead task's coroutine; what it tries on the way out comes to nothing."""
     coroutine = task.get_coro()
-    try:
-        coroutine.close()
-    except (DeadIncarnation, RuntimeError):
-        # It asked for something, or awaited something, in a ``finally``: too late for either.
+    for _ in range(CLOSES_MAX):
+        try:
+            coroutine.close()
+        except (DeadIncarnation, RuntimeError):
+            # It asked for something, or awaited something, in a ``finally``: too late for either.
+            continue
         return

@@ -42,15 +42,15 @@ class Scene(Protocol):
         """Tell whether everything came up: faults may begin."""
         ...
 
-    def recovered(self) -> bool:
-        """Tell whether, after everything was healed, work goes on again.
+    def healed(self, hosts: Sequence[str]) -> None:
+        """Learn that these hosts are whole and reach each other; maybe no others do."""
 
-        Asked for the first time right after healing: only what happened since then counts.
+    def recovered(self) -> bool:
+        """Tell whether work goes on again on the hosts that were healed.
+
+        Only what happened since they were counts.
         """
         ...
-
-    def healed(self) -> None:
-        """Learn that nothing is broken any more."""
 
     def permits(self, world: World, fault: Fault) -> bool:
         """Tell whether this fault, now, is within what the product promises to bear."""

@@ -1,11 +1,15 @@
 """One run, from a plan to an outcome.
 
-    boot ──▶ warm-up ──▶ chaos ──▶ heal ──▶ recovery ──▶ quiesce ──▶ audit
-             no faults   faults    all of   must work    nothing     everything is
-                                   them     again        is new      looked at
+    boot ──▶ warm-up ──▶ chaos ──▶ heal core ──▶ heal all ──▶ quiesce ──▶ audit
+             no faults   faults    must work     must work    nothing     everything is
+                                   without the   again        is new      looked at
+                                   others
 
-Safety is judged after every event of every phase.  Liveness is judged twice: everything must come
-up before the first fault, and work must go on within a bound after the last one was taken back.
+Safety is judged after every event of every phase.  Liveness is judged three times: everything must
+come up before the first fault; then, if the plan names a core, it must work within a bound while
+the others stay cut off, one way or both; and work must go on everywhere within a bound after
+everything was healed.  A nemesis that always heals everything at once hides what only comes back
+to life when the last one does.
 
 The outcome is the same for the same plan and tape, in every process and under every hash seed;
 that is what ``fingerprint`` is compared for.
@@ -125,22 +129,43 @@ def act(profile: Profile, plan: Plan, world: World) -> tuple[Nemesis, int]:
 def recover(world: World, scene: Scene, nemesis: Nemesis, plan: Plan) -> None:
     """Heal the world, and hold it to its promises."""
     phases = plan.phases
-    world.note("heal")
     nemesis.heal()
     for host in world.hosts.values():
         host.disk.heal()
         world.thaw(host.name)
         world.restart(host.name)
-    scene.healed()
+    if plan.core and not core_works(world, scene, plan):
+        stuck(world, "L-core", f"{', '.join(plan.core)} do not work by themselves")
+        return
+    world.note("heal")
+    scene.healed(plan.hosts)
     if not world.run_until(scene.recovered, phases.recovery_ms):
         stuck(world, "L-recovery", f"work does not go on within {phases.recovery_ms} ms of peace")
         return
     world.note("quiesce")
     world.run_ms(phases.quiesce_ms)
+    if world.kernel.stopped is not None:
+        return
     world.note("audit")
     world.judge(lambda: scene.audit(world))
     for checker in world.checkers:
         world.judge(checker.finish)
+
+
+def core_works(world: World, scene: Scene, plan: Plan) -> bool:
+    """Keep the core apart from the others, and tell whether it works."""
+    core = set(plan.core)
+    both = world.fabric.links.all()
+    inward = [link for link in both if link.source not in core and link.target in core]
+    outward = [link for link in both if link.source in core and link.target not in core]
+    # The boring way is to cut both; others may still hear, or still be heard.
+    apart = (inward + outward, inward, outward)[world.tape.below("core/apart", 3)]
+    world.note(f"heal core: {', '.join(plan.core)}")
+    world.fabric.cut(apart)
+    scene.healed(plan.core)
+    works = world.run_until(scene.recovered, plan.phases.recovery_ms)
+    world.fabric.heal(apart)
+    return works
 
 
 def stuck(world: World, oracle: str, story: str) -> None:

@@ -123,6 +123,9 @@ class Host:
         self.name: Final = name
         self.clock: Final = clock
         self.disk: Final = disk
+        # As it was made: what faults that bend these go back to.
+        self.rate_ppm: Final = clock.rate_ppm
+        self.latencies: Final = disk.latencies
         self.powered = True
         # Whether an operator wants something to run here.
         self.wanted = True
@@ -164,7 +167,7 @@ class World:
         self.steps: Final[dict[str, None]] = {}
         self._last_kinds: Final[dict[str, str]] = {}
         self._mains: Final[dict[str, Main]] = {}
-        self._processes: Final[list[Process]] = []
+        self.processes: Final[list[Process]] = []
         self._listeners: Final[dict[str, list[Callable[[Moment], None]]]] = {}
         self._dirty: Final[dict[Checker, None]] = {}
         self._started: Final = tape.site("clock/started")
@@ -195,11 +198,11 @@ class World:
         cpu_ns = self.settings.cpu_ns
         if cpu_ns:
             cpu_ns += self.tape.below(f"cpu/{name}", cpu_ns)
-        number = len(self._processes) + 1
+        number = len(self.processes) + 1
         process = Process(
             self, name, host.lives, number, host.clock, host.disk, cpu_ns * host.slowness
         )
-        self._processes.append(process)
+        self.processes.append(process)
         host.processes.append(process)
         process.begin(main)
         self.note(f"{process.name} starts")
@@ -351,7 +354,7 @@ class World:
 
     def close(self) -> None:
         """Take the world down: nothing moves any more, and what was buried is let go."""
-        for process in self._processes:
+        for process in self.processes:
             process.bury()
         if self._collecting:
             gc.enable()

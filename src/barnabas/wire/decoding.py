@@ -5,6 +5,8 @@ The rules by which it is fast, each measured:
 - *Neighbours are read together.*  Fields of fixed size, up to and including the first byte of the
   length that follows them or of the tag count that ends their struct, are one ``unpack_from``
   straight into the attributes.
+- *What may be null mostly is null or empty.*  So what stands behind it is read along with its
+  length, and read again if the field did take bytes (``Along``).
 - *The position moves once per variable field.*  What is known in advance is added while reading
   (``pos + 7``), not stored.
 - *A lie about a length needs no check where it is told.*  Slices clip; the position goes beyond
@@ -51,7 +53,6 @@ TagReader = Callable[[Any, int, int, Any], int]
 UNPACK_MANY: Final = {
     code: Repeated(code, "unpack_from") for code in ("?", "b", "h", "H", "i", "I", "q", "d", "16s")
 }
-
 
 FEW: Final = 16
 """Arrays of scalars below this length have their unpacker in a tuple: replicas, mostly."""
@@ -109,6 +110,36 @@ ALWAYS: Final = {
     "read_unknown_tags": read_unknown_tags,
 }
 """What every written decoder may speak of."""
+
+
+def length_code(carried: Carried) -> str:
+    """Return the code of a length; of a compact one, the code of its first byte."""
+    if carried.compact:
+        return "B"
+    return "h" if isinstance(carried.kind, Blob) and carried.kind.name == "string" else "i"
+
+
+def mostly_empty(kind: Kind) -> bool:
+    """Say whether a field that may be null mostly is null or empty; record data is not."""
+    return isinstance(kind, ArrayOf) or (isinstance(kind, Blob) and kind.name not in VIEWS)
+
+
+class Along:
+    """What is read together with the length of a field, as if the field took no bytes itself."""
+
+    def __init__(self) -> None:
+        self.run: list[tuple[str, str]] = []
+        self.fields = 0
+        """How many fields of the struct that is the whole of."""
+        self.length = ""
+        """The variable that holds the length of the field after those, if one follows."""
+        self.tags = False
+        """Whether it ends with the count of the struct's tags."""
+
+    @property
+    def width(self) -> int:
+        """How many bytes it takes."""
+        return size_of("".join(code for code, _ in self.run))
 
 
 class DecoderSource(Source):
@@ -200,12 +231,20 @@ class DecoderSource(Source):
         for carried in layout.tagged:
             self.default(layout, carried.name, variable)
         self.line(f"{variable}.{UNKNOWN} = ()")
-        for carried in layout.in_place:
-            self.field(carried, f"{variable}.{carried.name}", layout)
+        step, along = 0, Along()
+        while step < len(layout.in_place):
+            carried = layout.in_place[step]
+            known = along.length
+            along = Along()
+            if carried.nullable and not known and mostly_empty(carried.kind):
+                along = self.along(layout, step + 1, variable)
+            self.field(carried, f"{variable}.{carried.name}", layout, known, along)
+            step += 1 + along.fields
         if layout.flexible:
-            self.run.append(("B", "tags"))
-            self.flush()
-            self.settle()
+            if not along.tags:
+                self.run.append(("B", "tags"))
+                self.flush()
+                self.settle()
             reader = "read_unknown_tags"
             if layout.tagged or layout.later_tags:
                 reader = f"read_tags_of_{name}"
@@ -213,24 +252,65 @@ class DecoderSource(Source):
             with self.block("if tags:"):
                 self.line(f"pos = {reader}(buf, pos, tags, {variable})")
 
+    def along(self, layout: Layout, step: int, variable: str) -> Along:
+        """Find what stands behind a field that takes no bytes beyond its length.
+
+        It is there in any case: if the field does take bytes, as many more are in the buffer.
+        """
+        along = Along()
+        for carried in layout.in_place[step:]:
+            kind = carried.kind
+            if isinstance(kind, Scalar):
+                along.run.append((kind.code, f"{variable}.{carried.name}"))
+                along.fields += 1
+                continue
+            if not isinstance(kind, StructOf) or carried.nullable:
+                first = "b" if isinstance(kind, StructOf) else length_code(carried)
+                along.length = f"following{self.depth}"
+                along.run.append((first, along.length))
+            return along
+        if layout.flexible:
+            along.run.append(("B", "tags"))
+            along.tags = True
+        return along
+
+    def again(self, along: Along) -> None:
+        """Write the reading of what was read along in the wrong place."""
+        self.run = list(along.run)
+        self.flush()
+        self.settle()
+
     def default(self, layout: Layout, name: str, variable: str) -> None:
         """Write what a field holds that the bytes do not mention."""
         value = default_of(layout.struct, layout.struct.FIELDS[name])
         constant = self.constant(value, f"{layout.struct.__name__}_{name}")
         self.line(f"{variable}.{name} = {constant}")
 
-    def field(self, carried: Carried, target: str, layout: Layout) -> None:
-        """Write the reading of a field in its place."""
+    def field(
+        self,
+        carried: Carried,
+        target: str,
+        layout: Layout,
+        known: str = "",
+        along: Along | None = None,
+    ) -> None:
+        """Write the reading of a field in its place.
+
+        ``known`` is the variable that holds its length already, if one does; ``along`` is what to
+        read together with its length.
+        """
+        along = along or Along()
         match carried.kind:
             case Scalar(code=code):
                 self.run.append((code, target))
             case Blob() as kind:
-                self.blob(kind, carried, target)
+                self.blob(kind, carried, target, known, along)
             case StructOf() as kind if carried.nullable:
-                self.run.append(("b", "present"))
-                self.flush()
-                self.settle()
-                with self.block("if present >= 0:"):
+                if not known:
+                    self.run.append(("b", "present"))
+                    self.flush()
+                    self.settle()
+                with self.block(f"if {known or 'present'} >= 0:"):
                     self.inner(kind, target, layout)
                     self.flush()
                     self.settle()
@@ -239,7 +319,7 @@ class DecoderSource(Source):
             case StructOf() as kind:
                 self.inner(kind, target, layout)
             case ArrayOf(element=element):
-                self.array(element, carried, target, layout)
+                self.array(element, carried, target, layout, known, along)
 
     def inner(self, kind: StructOf, target: str, layout: Layout) -> None:
         """Write a struct inside a struct."""
@@ -247,25 +327,12 @@ class DecoderSource(Source):
         self.struct(layout.inner(kind), variable)
         self.line(f"{target} = {variable}")
 
-    def length(
-        self, carried: Carried, small: bool, large: bool = False, variable: str = "length"
-    ) -> int:
-        """Write the reading of a length; return by how much it is larger than what it counts.
-
-        Record data is seldom below 128 bytes, so lengths of two and three bytes are read inline.
-        """
-        if carried.compact:
-            self.run.append(("B", variable))
-            self.flush()
-            with self.block(f"if {variable} > 127:"):
-                if large:
-                    self.two_or_three_bytes(variable)
-                else:
-                    self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
-            return 1
-        self.run.append(("h" if small else "i", variable))
+    def length(self, carried: Carried, variable: str, along: Along) -> None:
+        """Write the reading of a length, and of what is read along with it."""
+        self.run.append((length_code(carried), variable))
+        self.run += along.run
         self.flush()
-        return 0
+        self.ahead -= along.width
 
     def two_or_three_bytes(self, variable: str) -> None:
         """Write the reading of the rest of a length whose first byte says that there is more."""
@@ -274,41 +341,57 @@ class DecoderSource(Source):
             self.line(f"{variable} += (second << 7) - 128")
             self.line("pos += 1")
         with self.block("else:"):
-            self.line(f"third = buf[{self.at()} + 1]")
+            self.line(f"third = buf[{self.at(1)}]")
             with self.block("if third < 128:"):
                 self.line(f"{variable} += (third << 14) + (second << 7) - 16512")
                 self.line("pos += 2")
             with self.block("else:"):
                 self.line(f"{variable}, pos = long_length(buf, pos, {self.ahead})")
 
-    def blob(self, kind: Blob, carried: Carried, target: str) -> None:
-        """Write the reading of text or bytes; what is empty, as much is, costs no slice."""
-        more = self.length(carried, small=kind.name == "string", large=kind.name in VIEWS)
-        before = self.ahead
-        with self.block(f"if length > {more}:"):
-            self.content(kind, target, more)
-        with self.block(f"elif length == {more}:"):
-            self.line(f"{target} = {kind.empty!r}")
-            if before:
-                self.line(f"pos += {before}")
-        with self.block("else:"):
-            if carried.nullable:
-                self.line(f"{target} = None")
-                if before:
-                    self.line(f"pos += {before}")
-            else:
-                self.line(f"raise was_null({carried.name!r})")
+    def blob(self, kind: Blob, carried: Carried, target: str, known: str, along: Along) -> None:
+        """Write the reading of text or bytes; what is empty, as much is, costs no slice.
 
-    def content(self, kind: Blob, target: str, more: int) -> None:
+        Record data is seldom below 128 bytes, so its lengths of two and three bytes are read
+        inline.
+        """
+        length = known or "length"
+        if not known:
+            self.length(carried, length, along)
+        if carried.compact:
+            with self.block(f"if {length} > 127:"):
+                if kind.name in VIEWS:
+                    self.two_or_three_bytes(length)
+                else:
+                    self.line(f"{length}, pos = long_length(buf, pos, {self.ahead})")
+        more = 1 if carried.compact else 0
+        taken = self.ahead + along.width
+        with self.block(f"if {length} > {more}:"):
+            self.content(kind, target, length, more)
+            self.again(along)
+        with self.block(f"elif {length} == {more}:"):
+            self.line(f"{target} = {kind.empty!r}")
+            self.skip(taken)
+        with self.block("else:"):
+            self.null(carried, target, taken)
+
+    def null(self, carried: Carried, target: str, taken: int) -> None:
+        """Write what a null means."""
+        if carried.nullable:
+            self.line(f"{target} = None")
+            self.skip(taken)
+        else:
+            self.line(f"raise was_null({carried.name!r})")
+
+    def content(self, kind: Blob, target: str, length: str, more: int) -> None:
         """Write the slice that is the content of text or bytes."""
         reach = self.ahead - more
-        self.line("stop = pos + length" + (f" + {reach}" if reach > 0 else " - 1" * -reach))
+        self.line(f"stop = pos + {length}" + (f" + {reach}" if reach > 0 else " - 1" * -reach))
         piece = f"buf[{self.at()}:stop]"
         match kind.name, self.views:
             case "string", True:
                 self.names["short_text"] = unpack_text(more)
-                with self.block(f"if length < {SHORT_TEXT}:"):
-                    self.line(f"{target} = short_text[length](buf, {self.at()})[0].decode()")
+                with self.block(f"if {length} < {SHORT_TEXT}:"):
+                    self.line(f"{target} = short_text[{length}](buf, {self.at()})[0].decode()")
                 with self.block("else:"):
                     self.line(f'{target} = str({piece}, "utf-8")')
             case "string", False:
@@ -320,26 +403,37 @@ class DecoderSource(Source):
         self.line("pos = stop")
         self.ahead = 0
 
-    def array(self, element: Kind, carried: Carried, target: str, layout: Layout) -> None:
-        """Write the reading of an array; an empty or absent one is the rare branch."""
-        count = f"count{self.depth}"
-        more = self.length(carried, small=False, variable=count)
-        if not more:
-            with self.block(f"if {count} > 127:"):
+    def array(
+        self,
+        element: Kind,
+        carried: Carried,
+        target: str,
+        layout: Layout,
+        known: str,
+        along: Along,
+    ) -> None:
+        """Write the reading of an array."""
+        count = known or f"count{self.depth}"
+        if not known:
+            self.length(carried, count, along)
+        with self.block(f"if {count} > 127:"):
+            if carried.compact:
+                self.line(f"{count}, pos = long_length(buf, pos, {self.ahead})")
+            else:
                 self.line(f"check_count(buf, {self.at()}, {count})")
         self.settle()
+        more = 1 if carried.compact else 0
         with self.block(f"if {count} > {more}:"):
             if isinstance(element, Scalar):
                 self.scalars(element, target, count, more)
             else:
                 self.elements(element, carried, target, layout, count, more)
+            self.again(along)
         with self.block(f"elif {count} == {more}:"):
             self.line(f"{target} = ()" if isinstance(element, Scalar) else f"{target} = []")
+            self.skip(along.width)
         with self.block("else:"):
-            if carried.nullable:
-                self.line(f"{target} = None")
-            else:
-                self.line(f"raise was_null({carried.name!r})")
+            self.null(carried, target, along.width)
 
     def scalars(self, element: Scalar, target: str, count: str, more: int) -> None:
         """Write the reading of all elements at once; few of them by an unpacker at hand."""
@@ -385,25 +479,30 @@ class DecoderSource(Source):
                     self.line(f"{items}.append({variable} := new({name}))")
             case Blob():
                 plain = Carried(carried.name, carried.declared, layout.version, carried.compact, -1)
+                plain.kind = element
                 plain.nullable = False
                 self.line(f"{target} = {items} = []")
                 with self.block(f"while {count} > {more}:"):
                     self.line(f"{count} -= 1")
-                    self.blob(element, plain, "item")
-                    self.settle()
+                    self.blob(element, plain, "item", "", Along())
                     self.line(f"{items}.append(item)")
             case ArrayOf():
                 raise AssertionError("Kafka has no arrays of arrays")
 
-    def at(self) -> str:
-        """Return where the next byte is."""
-        return f"pos + {self.ahead}" if self.ahead else "pos"
+    def at(self, further: int = 0) -> str:
+        """Return where the next byte is, or one further on."""
+        ahead = self.ahead + further
+        return f"pos + {ahead}" if ahead else "pos"
 
     def settle(self) -> None:
         """Write what ``pos`` does not say yet, where code from two ways meets."""
-        if self.ahead:
-            self.line(f"pos += {self.ahead}")
-            self.ahead = 0
+        self.skip(self.ahead)
+        self.ahead = 0
+
+    def skip(self, count: int) -> None:
+        """Write a step over bytes that have been looked at."""
+        if count:
+            self.line(f"pos += {count}")
 
     def flush(self) -> None:
         """Write the reading of the fixed fields that wait."""

@@ -31,7 +31,8 @@ PATH: Final = "/register/log"
 RECORD: Final = Struct(">QIqI")
 CHECKED: Final = RECORD.size - 4
 
-# The mutants of a replica.
+# The mutants of a replica.  The first one syncs when it has acknowledged, and some time after.
+LATER_MS: Final = 500
 EARLY: Final = "REG-acknowledges-before-sync"
 LATE: Final = "REG-takes-late-stores"
 
@@ -69,11 +70,15 @@ class Store:
         self._runtime.probes.trace("replica.wrote", counter=tag.counter)
         if self._mutant == EARLY:
             self._keep(offered)
-            self._runtime.tasks.spawn(self._file.sync(), "sync")
+            self._runtime.tasks.spawn(self._sync_later(), "sync")
             return
         await self._file.sync()
         self._runtime.probes.trace("replica.synced", counter=tag.counter)
         self._keep(offered)
+
+    async def _sync_later(self) -> None:
+        await self._runtime.clock.sleep_ms(LATER_MS)
+        await self._file.sync()
 
     def _keep(self, offered: Tagged) -> None:
         # Another store may have been faster while this one waited for the disk.

@@ -8,7 +8,7 @@ from typing import Final
 from barnabas.model.value import value
 from barnabas.sim.driver.failure import Failure, failure_of
 from barnabas.sim.driver.jobs import Answer, Job
-from barnabas.sim.driver.pool import InfrastructureError, Pool
+from barnabas.sim.driver.pool import BrokenRunError, NoResultError, Pool
 from barnabas.sim.driver.report import say
 from barnabas.sim.kernel import MARK_EVENTS
 from barnabas.sim.plan import Plan
@@ -36,6 +36,7 @@ class Tally:
     states: set[str] = field(default_factory=set)
     failing: list[Answer] = field(default_factory=list)
     infrastructure: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
     divergent: list[int] = field(default_factory=list)
     doubled: int = 0
     started: float = field(default_factory=time.monotonic)
@@ -49,6 +50,16 @@ class Tally:
         self.faults += sum(outcome.faults.values())
         self.states.update(outcome.states)
 
+    @property
+    def well(self) -> bool:
+        """Whether nothing was found."""
+        return not (self.failing or self.broken or self.divergent)
+
+    def miss(self, error: NoResultError) -> None:
+        """Count a run that came to no result."""
+        into = self.broken if isinstance(error, BrokenRunError) else self.infrastructure
+        into.append(str(error))
+
     def row(self, mutants_killed: int = 0, mutants: int = 0) -> dict[str, object]:
         """Return the row that a campaign ends with."""
         real_s = time.monotonic() - self.started
@@ -59,7 +70,7 @@ class Tally:
             "real_seconds": round(real_s, 1),
             "faults": self.faults,
             "states": len(self.states),
-            "failures": len(self.failing),
+            "failures": len(self.failing) + len(self.broken),
             "divergences": len(self.divergent),
             "mutants_killed": mutants_killed,
             "mutants": mutants,
@@ -75,9 +86,9 @@ def seeds(pool: Pool, profile: str, first: int, count: int, double_all: bool) ->
     tally = Tally(profile)
     firsts: dict[int, Answer] = {}
 
-    def alone(answer: Answer | InfrastructureError) -> None:
-        if isinstance(answer, InfrastructureError):
-            tally.infrastructure.append(str(answer))
+    def alone(answer: Answer | NoResultError) -> None:
+        if isinstance(answer, NoResultError):
+            tally.miss(answer)
             return
         tally.add(answer)
         if answer.outcome.infrastructure:
@@ -85,9 +96,9 @@ def seeds(pool: Pool, profile: str, first: int, count: int, double_all: bool) ->
         elif answer.outcome.signature:
             tally.failing.append(answer)
 
-    def one_of_two(answer: Answer | InfrastructureError) -> None:
-        if isinstance(answer, InfrastructureError):
-            tally.infrastructure.append(str(answer))
+    def one_of_two(answer: Answer | NoResultError) -> None:
+        if isinstance(answer, NoResultError):
+            tally.miss(answer)
             return
         other = firsts.pop(answer.plan.seed, None)
         if other is None:
@@ -153,7 +164,9 @@ def hunt(pool: Pool, profile: str, mutant: Mutant, first: int) -> Killed:
     """Run seeds with a mutant until one fails; the lowest such seed counts."""
     failing: dict[int, Answer] = {}
 
-    def done(answer: Answer | InfrastructureError) -> None:
+    def done(answer: Answer | NoResultError) -> None:
+        if isinstance(answer, BrokenRunError):
+            raise answer
         if isinstance(answer, Answer) and answer.outcome.signature:
             failing[answer.plan.seed] = answer
             # Those before it are with a worker already; those after it do not matter.

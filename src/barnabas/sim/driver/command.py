@@ -103,7 +103,7 @@ def run_seeds(options: argparse.Namespace) -> int:
         tell(pool, tally)
         write_failures(pool, tally, options.out, not options.no_shrink)
     report.last(tally.row())
-    return 1 if tally.failing or tally.divergent else 0
+    return 0 if tally.well else 1
 
 
 def run_mutants(options: argparse.Namespace) -> int:
@@ -199,14 +199,15 @@ def self_test(options: argparse.Namespace) -> int:
                 proved += bool(row["replayed"]) and failure.plan.size <= SMALL_ENTRIES
             report.row(row)
     report.last(tally.row(proved, len(mutants)))
-    well = not tally.failing and not tally.divergent and proved == len(mutants)
-    return 0 if well else 1
+    return 0 if tally.well and proved == len(mutants) else 1
 
 
 def tell(pool: Pool, tally: Tally) -> None:
     """Say what came to no result, and where two runs of one seed parted."""
     for line in tally.infrastructure:
         say(f"infrastructure: {line}")
+    for line in tally.broken:
+        say(f"broken: {line}")
     for seed in tally.divergent[:SIGNATURES_MAX]:
         difference = campaign.first_difference(pool, Job(tally.profile, seed))
         say(f"seed {seed} diverges; the first events that differ:\n{difference}")

@@ -12,7 +12,9 @@ from barnabas.sim.tape import Deviations
 # ``Any``: JSON, before it is taken apart below.
 Json: TypeAlias = dict[str, Any]
 
+# Answers of a worker whose child did not: it took too long, or it broke.
 INFRASTRUCTURE: Final = "infrastructure"
+BROKEN: Final = "broken"
 
 
 @value

@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import IO, Final, TypeAlias
 
 from barnabas.sim.driver.jobs import (
+    BROKEN,
     INFRASTRUCTURE,
     Answer,
     Job,
@@ -27,11 +28,19 @@ from barnabas.sim.driver.jobs import (
 HASH_SEEDS: Final = (1, 2)
 
 
-class InfrastructureError(Exception):
-    """A run came to no result, for reasons outside the simulation."""
+class NoResultError(Exception):
+    """A run came to no result."""
 
 
-Done: TypeAlias = Callable[[Answer | InfrastructureError], None]
+class InfrastructureError(NoResultError):
+    """It took too long, for reasons outside the simulation."""
+
+
+class BrokenRunError(NoResultError):
+    """The simulator or the profile raised: nothing of it can be believed."""
+
+
+Done: TypeAlias = Callable[[Answer | NoResultError], None]
 
 
 @dataclass(slots=True)
@@ -111,12 +120,12 @@ class Pool:
 
     def run(self, job: Job, side: int | None = None) -> Answer:
         """Run one job and return its answer."""
-        answers: list[Answer | InfrastructureError] = []
+        answers: list[Answer | NoResultError] = []
         self.submit(job, answers.append, side)
         while not answers:
             self.step()
         (answer,) = answers
-        if isinstance(answer, InfrastructureError):
+        if isinstance(answer, NoResultError):
             raise answer
         return answer
 
@@ -130,6 +139,8 @@ class Pool:
         self._assign()
         if INFRASTRUCTURE in stored:
             done(InfrastructureError(f"seed {stored['seed']}: {stored[INFRASTRUCTURE]}"))
+        elif BROKEN in stored:
+            done(BrokenRunError(f"seed {stored['seed']}: {stored[BROKEN]}"))
         else:
             done(answer_from_json(stored))
 
@@ -145,11 +156,12 @@ class Pool:
 
 
 def start(profile: str, hash_seed: int) -> "subprocess.Popen[str]":
-    """Start a worker."""
+    """Start a worker that imports from where this process does."""
+    path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
     return subprocess.Popen(
         [sys.executable, "-m", "barnabas.sim.driver.worker", profile],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONHASHSEED": str(hash_seed)},
+        env=os.environ | {"PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": path},
     )

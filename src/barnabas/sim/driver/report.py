@@ -12,7 +12,8 @@ class Report:
     """Prints rows as they come (JSON) or together (a table)."""
 
     def __init__(self, as_json: bool) -> None:
-        self._as_json: Final = as_json
+        # A program that reads along wants what it can parse.
+        self._as_json: Final = as_json or not sys.stdout.isatty()
         self._rows: Final[list[Row]] = []
 
     def row(self, row: Row) -> None:

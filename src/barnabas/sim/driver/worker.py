@@ -13,6 +13,7 @@ import time
 from typing import Final
 
 from barnabas.sim.driver.jobs import (
+    BROKEN,
     INFRASTRUCTURE,
     Answer,
     Job,
@@ -59,7 +60,8 @@ def in_child(job: Job) -> Json:
     if output is None:
         return {INFRASTRUCTURE: f"no end after {job.wall_s} s", "seed": job.seed}
     if status:
-        return {INFRASTRUCTURE: f"the child ended with status {status}", "seed": job.seed}
+        # Its traceback is on the standard error that it shares with everybody.
+        return {BROKEN: f"the child ended with status {status}", "seed": job.seed}
     answer: Json = json.loads(output)
     return answer
 

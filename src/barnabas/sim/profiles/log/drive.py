@@ -140,8 +140,10 @@ class Drive:
 
     async def _close(self) -> None:
         assert self._directory is not None, "asked to stop before anything was open"
-        await self._directory.close(self._story.lives)
+        # The mark is the last thing that is written: it may be there though nobody lived to be
+        # told so.
         self._story.clean_epoch = self._story.lives
+        await self._directory.close(self._story.lives)
         for name, log in self._logs.items():
             ghost = self._story.ghosts[name]
             ghost.durable_end = ghost.end
@@ -304,7 +306,8 @@ class Drive:
 
     async def _flush(self, log: PartitionLog, ghost: Ghost) -> None:
         target = await log.flush()
-        if ghost.instead is None:
+        # A log that is being cut, or was closed, is not what it was when the flush began.
+        if ghost.instead is None and not self._stopping:
             ghost.flushed(log, self._story.disk, target)
 
     async def _flush_behind(self, log: PartitionLog, ghost: Ghost) -> None:

@@ -29,9 +29,9 @@ BEARABLE: Final = (
     "fsync-stall",
     "disk-slow",
     "disk-fail",
-    "disk-full",
+    "disk-trouble",
 )
-ERRORS: Final = ("sync-fail", "disk-fail", "disk-flaky", "disk-full")
+ERRORS: Final = ("sync-fail", "disk-fail", "disk-flaky", "disk-trouble")
 MOMENTS: Final = ("log.did", "log.opened", "log.failed")
 
 # How often each operation is drawn, in proportion.
@@ -99,7 +99,7 @@ class LogScene:
             self._chaos_from_ms = self._world.now_ms + self._plan.phases.warm_up_ms
         return True
 
-    def healed(self) -> None:
+    def healed(self, hosts: Sequence[str]) -> None:
         """Ask for one operation of each log; on a slow disk many others may be left undone."""
         self._works = False
         self._left[:] = [
@@ -158,7 +158,7 @@ class LogProfile:
     name: Final = "log"
     mutants: Final[Sequence[Mutant]] = MUTANTS
     kinds: Final[Mapping[str, Kind]] = {
-        name: Kind(kind.draw, kind.do, kind.timely, kind.personal)
+        name: Kind(kind.draw, kind.do, kind.timely, kind.personal, weight=kind.weight)
         for name, kind in KINDS.items()
         if name in BEARABLE
     } | {

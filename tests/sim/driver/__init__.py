@@ -1,0 +1,1 @@
+"""The driver: processes, failure files, the command line."""

@@ -1,0 +1,73 @@
+"""The command line: words in, rows and exit status out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from barnabas.sim.driver.command import main
+
+pytestmark = pytest.mark.slow
+
+
+def rows(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    """Return the rows that were printed."""
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_profile_is_run_by_its_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["register", "--seeds", "3", "--json", "--out", str(tmp_path)]) == 0
+    (row,) = rows(capsys)
+    assert (row["profile"], row["seeds"], row["failures"], row["divergences"]) == (
+        "register", 3, 0, 0,
+    )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_divergence_is_an_exit_status(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    words = ["tests.sim.driver.dependent", "--seeds", "1", "--double", "all", "--json"]
+    assert main([*words, "--out", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["divergences"] == 1
+    assert "seed 1 diverges; the first events that differ:" in captured.err
+
+
+def test_a_profile_that_breaks_is_no_pass(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["tests.sim.driver.breaking", "--seeds", "2", "--json", "--out", str(tmp_path)]
+    assert main(words) == 1
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["failures"] == 2
+    assert "broken: seed 1: the child ended with status" in captured.err
+
+
+def test_mutants_are_rows_and_failures_are_files_that_replay_and_shrink(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    only = ["--only", "REG-takes", "--json", "--out", str(tmp_path)]
+    assert main(["mutants", "register", *only]) == 0
+    mutant, last = rows(capsys)
+    assert list(mutant) == ["id", "budget", "seeds_to_kill", "oracle", "killed"]
+    assert (mutant["oracle"], mutant["killed"]) == ("H-linear", True)
+    assert (last["mutants_killed"], last["mutants"]) == (1, 1)
+
+
+def test_an_unknown_profile_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nothing", "--seeds", "1"]) == 2
+    assert "no profile 'nothing'" in capsys.readouterr().err
+
+
+def test_no_mutants_of_that_name_is_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutants", "--only", "NONE", "--json"]) == 0
+    (last,) = rows(capsys)
+    assert last["mutants"] == 0
+
+
+def test_the_self_test_proves_what_it_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    words = ["self-test", "--seeds", "4", "--no-mutants", "--json", "--out", str(tmp_path)]
+    assert main(words) == 0
+    (row,) = rows(capsys)
+    assert (row["seeds"], row["doubled"], row["divergences"]) == (4, 4, 0)
