@@ -210,3 +210,31 @@ def test_each_log_goes_on_with_what_the_other_left(
         workload.high_watermark = pair.ends()
         pair.order({"order": "highWatermark", "offset": workload.high_watermark})
         workload.resync(pair.order({"order": "state"}))
+
+
+@pytest.mark.parametrize("stop", ["clean", "unclean"])
+@pytest.mark.parametrize("writer", ["ours", "theirs"])
+@pytest.mark.parametrize("profile", [profile for profile in PROFILES if is_compacted(profile)])
+def test_either_reads_what_the_other_compacted_and_compressed(
+    judge: Judge, tmp_path: Path, profile: str, writer: str, stop: str
+) -> None:
+    workload = Workload(profile, 200)
+    ours, theirs = Ours(), Theirs(judge)
+    one, other = (ours, theirs) if writer == "ours" else (theirs, ours)
+    place = str(tmp_path / "orders-0")
+    one.order(workload.opening(place, clean=True))
+    orders = workload.orders(2 * DAY)
+    order: Order | None = next(orders)
+    while order is not None:
+        try:
+            order = orders.send(one.order(order))
+        except StopIteration:
+            order = None
+    left = one.order({"order": "state"})
+    one.order({"order": "close" if stop == "clean" else "abandon"})
+    other.order(workload.opening(place, stop == "clean"))
+    found = other.order({"order": "state"})
+    for name in ("startOffset", "endOffset", "epochs", "batches"):
+        assert found[name] == left[name], name
+    assert last_batches(found) == last_batches(left)
+    ours.close()
