@@ -232,6 +232,9 @@ def draw_operation(source: Random, at_ms: int, weights: Mapping[str, int]) -> Op
             arguments = (led, source.randint(1, 2))
         case "fetch":
             arguments = ("copy", source.choice((0, 0, 0, source.randint(1, 2_000))))
+        case "flush-failing":
+            # It appends, which is not for followers.
+            arguments = (led,)
         case "truncate":
             arguments = ("plain", source.choice((0, 1, 3, 10, 40)))
         case "retain":
