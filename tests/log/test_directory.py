@@ -42,7 +42,7 @@ def test_a_log_is_clean_once() -> None:
     size = log.segments[0].size_bytes
     directory = machine.directory_of()
     directory.logs.pop(ORDERS).abandon()
-    machine.process.open(path, "write").write(size - 3, [b"XXX"])
+    machine.process.open(path, "write").write(size - 3, [b"???"])
     assert run(directory.open_log(ORDERS, SMALL, 0)).end_offset == 1, "it was looked at"
 
 
