@@ -183,7 +183,12 @@ class Ours:
         assert self._log is None, "a log is open"
         directory = order["directory"]
         Path(directory).mkdir(exist_ok=True, parents=True)
-        found = Found(order["clean"], order["recoveryPoint"], order["startOffset"])
+        found = Found(
+            order["clean"],
+            order["recoveryPoint"],
+            order["startOffset"],
+            order.get("cleanedTo", 0),
+        )
         self._log = self._run(
             open_log(
                 self._disk,

@@ -91,6 +91,13 @@ class Node:
                     raise RuntimeError(f"the node did not start ({ended}):\n{said}") from error
             time.sleep(0.1)
 
+    def kill(self) -> None:
+        """Stop as the power would, as far as the process is concerned."""
+        assert self._process is not None, "the node does not run"
+        self._process.kill()
+        self._process.wait()
+        self._process = None
+
     def stop(self) -> None:
         """Stop cleanly, or at least stop."""
         if self._process is None:

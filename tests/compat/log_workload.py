@@ -2,7 +2,8 @@
 
 A `Workload` is a generator of orders that is sent the answers. It knows what a producer would know
 (its sequence numbers, whether its transaction is open), and makes the mistakes that producers,
-leaders and coordinators make: retries, gaps, old epochs, markers of a coordinator that was replaced.
+leaders and coordinators make: retries, gaps, old epochs, markers of a coordinator that was
+replaced.
 """
 
 from collections.abc import Generator
@@ -68,6 +69,7 @@ class Workload:
             "clean": clean,
             "recoveryPoint": self.end if clean else self.flushed,
             "startOffset": self.start,
+            "cleanedTo": self._cleaned,
             "now": self._now_ms,
         }
 
@@ -122,7 +124,7 @@ class Workload:
 
     def _record(self, offset: int) -> Record:
         draw = self._random
-        key = f"key {draw.randrange(12)}".encode()
+        key: bytes | None = f"key {draw.randrange(12)}".encode()
         if not self._compacted and draw.random() < 0.2:
             key = None
         value = draw.randbytes(draw.choice((0, 5, 40, 200)))

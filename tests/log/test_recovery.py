@@ -2,11 +2,13 @@
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from barnabas.log.checkpoints import CLEANER_OFFSETS, encode_offsets
 from barnabas.log.config import LogConfig
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.log.partition_log import Appended, PartitionLog
@@ -19,6 +21,7 @@ from tests.log.storage import (
     ORDERS,
     PATH,
     SMALL,
+    TOPIC_ID,
     Crashed,
     Machine,
     batch,
@@ -31,6 +34,7 @@ from tests.log.storage import (
 from tests.sim.drawing import Seeded
 
 DIRECTORY = f"{PATH}/{ORDERS}"
+COMPACTED = replace(SMALL, compact=True, delete=False)
 
 
 def filled(machine: Machine) -> PartitionLog:
@@ -162,6 +166,39 @@ def test_a_segment_whose_name_was_lost_takes_the_later_ones_with_it() -> None:
     assert content(again) == [one for one in held if one[0].last_offset < missing]
     again.append_as_leader(batch(b"x"), 6, 0)
     run(again.flush())
+
+
+@pytest.mark.parametrize("noted", [True, False])
+def test_a_segment_may_end_early_only_where_the_log_is_known_to_be_compacted(noted: bool) -> None:
+    # Kafka's compaction takes the last batch of a segment as well, if it has no records left.
+    machine = Machine()
+    log = filled(machine)
+    end, last, following = log.end_offset, log.segments[0], log.segments[1].base_offset
+    positions = [position for position, _ in last.headers()]
+    machine.crash()
+    machine.process.open(last.path(LOG), "write").truncate(positions[-1])
+    cleaned = machine.process.open(f"{PATH}/{CLEANER_OFFSETS}", "create")
+    cleaned.write(0, [encode_offsets({ORDERS: following if noted else following - 1})])
+    again = machine.log()
+    if noted:
+        assert again.end_offset == end
+        assert again.producers.entries[1].last_offset == log.producers.entries[1].last_offset
+    else:
+        assert again.end_offset < following
+
+
+def test_a_truncation_takes_back_what_was_known_to_be_compacted() -> None:
+    machine = Machine()
+    directory = machine.directory()
+    log = run(directory.create_log(ORDERS, TOPIC_ID, COMPACTED, 0))
+    for _ in range(60):
+        log.append_as_leader(batch(b"a" * 50), 0, 0)
+    log.set_high_watermark(log.end_offset)
+    run(directory.compact(ORDERS, 5000))
+    assert directory.cleaned_to(ORDERS) > 20
+    log.high_watermark = 20
+    run(log.truncate(20, 6000))
+    assert directory.cleaned_to(ORDERS) <= 20
 
 
 @pytest.mark.parametrize("kind", [INDEX, TIME_INDEX, TRANSACTION_INDEX])

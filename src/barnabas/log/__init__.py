@@ -22,7 +22,7 @@ Read in this order:
 ``retention``      what is too old or too much
 ``compaction``     the newest record of each key
 ``directory``      all logs of one log directory, and what is known about them
-``inspection``     what the files hold, for people, whatever state they are in
+``inspection``     what the files hold, sound or not, for people who want to know
 
 Non-obvious:
 

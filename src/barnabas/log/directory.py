@@ -153,6 +153,7 @@ class LogDirectory:
             self._untouched.pop(of, False),
             self._recovery_points.known.get(of, 0),
             self._starts.known.get(of, 0),
+            self._cleaned.known.get(of, 0),
         )
         path = f"{self.path}/{directory_name(of)}"
         try:
@@ -199,6 +200,9 @@ class LogDirectory:
 
     async def lower_recovery_point(self, of: TopicPartition, offset: int) -> None:
         """Return when no recovery will believe that a log is durable above an offset."""
+        if offset < self._cleaned.known.get(of, 0):
+            self._cleaned.known[of] = offset
+            await self._cleaned.write()
         if offset < self._recovery_points.known.get(of, 0):
             self._recovery_points.known[of] = offset
             await self._recovery_points.write()

@@ -19,7 +19,9 @@ enough, because space may hold a whole batch of an earlier turn:
 
 Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
 segment whose name was lost, and what lies behind it goes.  Within the segments of a compacted log
-offsets may be missing, elsewhere not.
+offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a segment, Kafka's
+does not: below the offset up to where a log is known to be compacted, which was durable before it
+took the place of something, a gap between segments is none.
 
 What has been read is then written again and flushed, and only that moves the recovery point
 (KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
@@ -99,6 +101,8 @@ class Found:
     clean: bool
     recovery_point: int
     start_offset: int
+    # Up to where the log was compacted: what lies below was durable when it took its place.
+    cleaned_to: int = 0
 
 
 async def silence(progress: Progress) -> None:
@@ -267,6 +271,15 @@ class Recovery:
                     if header.leader_epoch > self.epochs.latest:
                         self.epochs.assign(header.leader_epoch, header.base_offset)
 
+    def _begin_of(self, epoch: int, first_offset: int) -> int:
+        """Return where an epoch begins whose first batch is at an offset.
+
+        Compaction may have removed batches before; what the checkpoint says of offsets that were
+        compacted was durable by then.
+        """
+        recorded = dict(self.durable_epochs).get(epoch, first_offset)
+        return recorded if recorded < min(first_offset, self._found.cleaned_to) else first_offset
+
     def _believe(self, segment: Segment) -> None:
         """Take a durable segment as it is; only what is derived may have to be made anew."""
         try:
@@ -309,8 +322,11 @@ class Recovery:
         expected = first
         for number, segment in enumerate(doubtful):
             if segment.base_offset != expected:
-                await self._remove(trusted + number)
-                break
+                if not expected < segment.base_offset <= self._found.cleaned_to:
+                    await self._remove(trusted + number)
+                    break
+                # Kafka's compaction takes the last batch of a segment, too, and the gap is none.
+                self.producers.end_offset = segment.base_offset
             if number:
                 # In the place of those that were removed: one has to be where the log may begin
                 # one day, or what its producers wrote before would be forgotten.
@@ -383,7 +399,7 @@ class Recovery:
                     return at, 0
                 enter_aborted(segment, ended)
             if epoch > latest:
-                self.epochs.assign(epoch, base)
+                self.epochs.assign(epoch, self._begin_of(epoch, base))
                 latest = epoch
             index(start + at, end - at, last, timestamp)
             segment.next_offset = expected = last + 1

@@ -58,10 +58,18 @@ def test_an_unknown_profile_is_told_so(capsys: pytest.CaptureFixture[str]) -> No
     assert "no profile 'nothing'" in capsys.readouterr().err
 
 
-def test_no_mutants_of_that_name_is_nothing_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["mutants", "--only", "NONE", "--json"]) == 0
-    (last,) = rows(capsys)
-    assert last["mutants"] == 0
+def test_a_prefix_that_no_mutant_has_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["mutants", "--only", "NONE"]) == 2
+    assert "begins with 'NONE'" in capsys.readouterr().err
+
+
+def test_mutants_are_hunted_in_every_profile_that_has_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["mutants", "--only", "MS-11", "--json"]) == 0
+    row, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (row["id"], row["killed"]) == ("MS-11", True)
+    assert last["profile"] == "log"
 
 
 def test_the_self_test_proves_what_it_says(

@@ -20,7 +20,7 @@ from barnabas.sim.driver.campaign import Killed, Tally
 from barnabas.sim.driver.failure import Failure, read, write
 from barnabas.sim.driver.jobs import Answer, Job
 from barnabas.sim.driver.pool import Pool
-from barnabas.sim.driver.profiles import SELF_TEST, UnknownProfileError, load
+from barnabas.sim.driver.profiles import PROFILES, SELF_TEST, UnknownProfileError, load
 from barnabas.sim.driver.report import Report, say
 from barnabas.sim.profile import Mutant
 
@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     run.add_argument("--no-shrink", action="store_true", help="leave failures as they are")
 
     mutants = commands.add_parser("mutants", parents=[common, campaigns], help="hunt planted bugs")
-    mutants.add_argument("profile", nargs="?", default=SELF_TEST)
+    mutants.add_argument("profile", nargs="?", help="default: every profile that has such mutants")
     mutants.add_argument("--only", default="", metavar="PREFIX", help="those whose id begins so")
 
     for name, what in (("replay", "play a failure again"), ("shrink", "make a failure smaller")):
@@ -107,19 +107,27 @@ def run_seeds(options: argparse.Namespace) -> int:
 
 
 def run_mutants(options: argparse.Namespace) -> int:
-    """Hunt each mutant; one row each."""
+    """Hunt each mutant, of one profile or of all; one row each."""
     report = Report(options.json)
-    chosen = [
-        mutant for mutant in load(options.profile).mutants if mutant.id.startswith(options.only)
-    ]
-    tally = Tally(options.profile)
-    with Pool(options.profile, options.jobs) as pool:
-        hunted = hunt_all(pool, options.profile, chosen, options.first, tally)
-        for killed in hunted:
-            report.row(killed.row())
-    dead = sum(killed.answer is not None for killed in hunted)
-    report.last(tally.row(dead, len(chosen)))
-    return 0 if dead == len(chosen) else 1
+    names = list(PROFILES) if options.profile is None else [options.profile]
+    chosen = {
+        name: [mutant for mutant in load(name).mutants if mutant.id.startswith(options.only)]
+        for name in names
+    }
+    hunted = {name: mutants for name, mutants in chosen.items() if mutants}
+    if not hunted:
+        say(f"no mutant of {', '.join(names)} begins with {options.only!r}")
+        return 2
+    tally = Tally(", ".join(hunted))
+    dead = planted = 0
+    for name, mutants in hunted.items():
+        with Pool(name, options.jobs) as pool:
+            for killed in hunt_all(pool, name, mutants, options.first, tally):
+                report.row(killed.row())
+                planted += 1
+                dead += killed.answer is not None
+    report.last(tally.row(dead, planted))
+    return 0 if dead == planted else 1
 
 
 def hunt_all(
