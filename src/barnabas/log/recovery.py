@@ -246,6 +246,10 @@ class Recovery:
         if trusted and trusted == len(self.segments) and not self._resume(self.segments[-1]):
             trusted -= 1
         if trusted < len(self.segments):
+            boundary = self.segments[trusted]
+            if boundary.next_offset == self.recovery_point and boundary is not self.segments[-1]:
+                # The first flush begins with the segment that holds the recovery point.
+                self.recovery_point -= 1
             await self._doubt(trusted)
         await self._bound(read=trusted < len(self.segments))
 
@@ -253,9 +257,11 @@ class Recovery:
         """Return how many segments, from the oldest on, are durable as they are."""
         if self._found.clean:
             return len(self.segments)
-        # The last one is never complete: it may have been written to after the last flush.
+        # The last one is never complete: it may have been written to after the last flush.  Nor is
+        # one that ends just where durability does: it may have been settled after that flush, and
+        # the space it gave back comes again, as zeros, if the power fails before the next.
         point = self._found.recovery_point
-        return sum(segment.next_offset <= point for segment in self.segments[:-1])
+        return sum(segment.next_offset < point for segment in self.segments[:-1])
 
     def _load_epochs(self) -> None:
         path = f"{self._directory}/{EPOCH_CHECKPOINT}"

@@ -42,6 +42,7 @@ PLAIN: Final = LogConfig(
     index_interval_bytes=500,
     retention_ms=-1,
     retention_bytes=20_000,
+    preallocate=True,
     timestamp_after_max_ms=LONG_MAX,
 )
 KEYED: Final = LogConfig(
