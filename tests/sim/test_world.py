@@ -9,7 +9,7 @@ from barnabas.runtime.runtime import Runtime
 from barnabas.sim.kernel import VIOLATION
 from barnabas.sim.probes import Moment
 from barnabas.sim.tape import Tape
-from barnabas.sim.world import Settings, Violation, World, place_of, tell
+from barnabas.sim.world import Settings, Violation, World, name_in_tree, place_of, tell
 from tests.sim.worlds import world_of
 
 
@@ -174,3 +174,17 @@ def test_errors_are_told_in_the_same_words_every_time() -> None:
 
     assert told() == told()
     assert "in test_errors_are_told_in_the_same_words_every_time.<locals>.told" in told()
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/a/checkout/src/barnabas/sim/world.py", "sim/world.py"),
+        ("/a/checkout/tests/sim/worlds.py", "sim/worlds.py"),
+        ("/a/barnabas/tests/sim/worlds.py", "sim/worlds.py"),
+        ("/tests/barnabas/src/barnabas/log/index.py", "log/index.py"),
+        ("/elsewhere/profile.py", "/elsewhere/profile.py"),
+    ],
+)
+def test_a_module_has_one_name_wherever_the_checkout_lies(path: str, name: str) -> None:
+    assert name_in_tree(path) == name

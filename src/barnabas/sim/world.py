@@ -376,10 +376,16 @@ def place_of(error: BaseException) -> str:
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if "/asyncio/" not in code.co_filename:
-            name = code.co_filename.rpartition("/barnabas/")[2].rpartition("/tests/")[2]
+            name = name_in_tree(code.co_filename)
             place = f"{name}:{traceback.tb_lineno} in {code.co_qualname}"
         traceback = traceback.tb_next
     return place
+
+
+def name_in_tree(path: str) -> str:
+    """Return the path of a module below its root, the same wherever the checkout lies."""
+    roots = ("/barnabas/", "/tests/")
+    return path[max((path.rfind(root) + len(root) for root in roots if root in path), default=0) :]
 
 
 def _no_excuse(_: Process) -> bool:
