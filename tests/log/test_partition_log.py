@@ -1,6 +1,7 @@
 """One partition: appending, reading, flushing, cutting."""
 
 import errno
+from dataclasses import replace
 
 import pytest
 
@@ -522,3 +523,13 @@ def test_the_index_of_a_segment_that_was_flushed_before_it_rolled_is_durable() -
     index = machine.disk.durable_content(f"{log.directory}/00000000000000000000.index")
     assert index is not None
     assert index.size > 0
+
+
+def test_a_producer_is_remembered_by_the_time_that_is_stored() -> None:
+    machine = Machine()
+    config = replace(SMALL, log_append_time=True)
+    log = machine.log(config)
+    log.append_as_leader(batch(b"a", producer=(7, 0, 0), timestamp=1), 0, 5_000)
+    assert log.producers.entries[7].last_timestamp == 5_000
+    machine.crash()
+    assert machine.log(config).producers.entries[7].last_timestamp == 5_000

@@ -175,7 +175,11 @@ class PartitionLog:
                         if marker is not None:
                             staging.marker(header, marker, base, transaction_version >= 2)
                     else:
-                        duplicate = staging.batch(header, base)
+                        stored = header
+                        if append_ms is not None:
+                            # What recovery will read is what producers are remembered by.
+                            stored = header._replace(max_timestamp=append_ms)
+                        duplicate = staging.batch(stored, base)
                         if duplicate is not None:
                             return duplicate
                 parts += assigned(view, position, header, base, leader_epoch, append_ms)
