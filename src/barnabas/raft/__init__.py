@@ -23,7 +23,9 @@ Read in this order:
 ``progress``     what a leader knows of everybody else
 ``node``         the machine: one event, the time, a list of effects
 ``storage``      the log, the snapshots and the vote on a disk, in Kafka's files
-``translation``  questions and answers as messages of the protocol
+``asking``       what is asked as messages of the protocol, and what the answers say
+``serving``      the same from the other end
+``describe``     what a leader knows of its quorum, told to an operator
 ``shell``        events from the world, effects into it, listeners fed
 
 Non-obvious:
