@@ -28,7 +28,9 @@ from typing import Final, TypeAlias
 
 from barnabas.model.errors import ErrorCode, Refused, RemoteProtocolError
 from barnabas.raft.asking import answer_of, failed, records_of, request_of
+from barnabas.raft.cluster import describe_cluster
 from barnabas.raft.config import RaftConfig
+from barnabas.raft.describe import Now, describe
 from barnabas.raft.effects import (
     AppendFetched,
     AppendLeaderChange,
@@ -86,6 +88,8 @@ from barnabas.runtime.clock import Timer as ClockTimer
 from barnabas.runtime.disk import Buffer
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
+from barnabas.wire.messages.describe_cluster import DescribeClusterRequest
+from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest
 from barnabas.wire.messages.fetch import FetchResponse
 from barnabas.wire.structs import Request, Response
 
@@ -237,10 +241,15 @@ class Quorum:
 
     async def answer(self, request: Request, version: int) -> Response:
         """Answer another replica, or an operator's tool."""
+        if isinstance(request, DescribeQuorumRequest):
+            now = Now(self._clock.now_ms(), self._clock.wall_ms())
+            return describe(self.node, request, version, now)
+        if isinstance(request, DescribeClusterRequest):
+            return describe_cluster(self.node, request, version, self.config.listener)
         try:
-            question = question_of(request, version, self.config)
+            question = question_of(request, self.config)
         except Refused as refused:
-            return refusal_of(request, version, refused)
+            return refusal_of(request, refused)
         token = self._next_token
         self._next_token += 1
         waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
