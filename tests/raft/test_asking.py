@@ -80,7 +80,7 @@ def test_an_error_of_the_future_is_an_unknown_one() -> None:
     [
         VoteResponse(),
         VoteResponse(topics=[VoteResponse.TopicData(topic_name="orders")]),
-        VoteResponse(topics=voted().topics * 2),
+        VoteResponse(topics=[*voted().topics, *voted().topics]),
         voted(VoteResponse.PartitionData(partition_index=1)),
     ],
 )
@@ -94,7 +94,7 @@ def test_a_vote_about_anything_else_is_no_answer(response: VoteResponse) -> None
     [
         FetchResponse(),
         FetchResponse(responses=[FetchResponse.FetchableTopicResponse(topic=TOPIC)]),
-        FetchResponse(responses=sent(EMPTY).responses * 2),
+        FetchResponse(responses=[*sent(EMPTY).responses, *sent(EMPTY).responses]),
         sent(PartitionData(partition_index=1)),
     ],
 )
