@@ -173,9 +173,7 @@ class Quorum:
         self._fail_commits("this node stops")
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(
-                    Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node stops")
-                )
+                waiting.set_exception(Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node stops"))
         await self.storage.close()
 
     # --- what a state machine may do ---------------------------------------------------------
@@ -326,7 +324,7 @@ class Quorum:
                 case OpenSnapshot(snapshot):
                     await self.storage.open_snapshot(snapshot)
                 case InstallSnapshot(snapshot):
-                    self._events.append(await self._install(snapshot))
+                    self._events.appendleft(await self._install(snapshot))
                 case CleanLog(first):
                     await self.storage.clean(first)
                 case _:
