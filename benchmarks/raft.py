@@ -118,7 +118,9 @@ class Voters:
 def free_ports(count: int) -> list[int]:
     """Return ports that nobody listens on."""
     with ExitStack() as stack:
-        servers = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        servers = [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)
+        ]
         return [server.getsockname()[1] for server in servers]
 
 
@@ -136,7 +138,9 @@ def committed(writers: int, repetitions: int) -> Row:
             ours.append(tallied(voters))
             theirs.append(flushed(writers, voters.place))
     case = f"committed by 3 voters, {writers} writers"
-    return Row("raft", case, "commits/s", median(ours), median(theirs), "group fdatasync", "", "more")
+    return Row(
+        "raft", case, "commits/s", median(ours), median(theirs), "group fdatasync", "", "more"
+    )
 
 
 def tallied(voters: Voters) -> float:
@@ -194,8 +198,19 @@ def without_leader(count: int, kills: int) -> Iterator[Row]:
     told = f"fetch timeout {floor_ms} ms"
     over = [gap - floor_ms for gap in sorted(gaps_ms)]
     p99 = over[min(len(over) - 1, len(over) * 99 // 100)]
-    yield Row("raft", f"{what}: acknowledged, none lost", "records", len(acknowledged), None, "", "", "more")
-    yield Row("raft", f"{what}: beyond the timeout, p50", "ms", median(over), None, told, "", "less")
+    yield Row(
+        "raft",
+        f"{what}: acknowledged, none lost",
+        "records",
+        len(acknowledged),
+        None,
+        "",
+        "",
+        "more",
+    )
+    yield Row(
+        "raft", f"{what}: beyond the timeout, p50", "ms", median(over), None, told, "", "less"
+    )
     yield Row("raft", f"{what}: beyond the timeout, p99", "ms", p99, None, told, "", "less")
 
 
@@ -222,9 +237,7 @@ def work(voters: Voters, acknowledged: dict[tuple[int, int, int], None], seconds
         note(voters.next_line(until + PATIENCE_S)[1], acknowledged)
 
 
-def rejoined(
-    voters: Voters, node_id: int, acknowledged: dict[tuple[int, int, int], None]
-) -> None:
+def rejoined(voters: Voters, node_id: int, acknowledged: dict[tuple[int, int, int], None]) -> None:
     """Return when a voter that was started knows its leader."""
     deadline = time.monotonic() + PATIENCE_S
     while True:

@@ -109,7 +109,7 @@ class Board:
                 resource_type=4, resource_name=str(self._own_id), name=str(writer), value=text
             )
             try:
-                await self.states.submit(lambda table, record=record: Decision((record,), None))
+                await self.states.submit(partial(put, record))
             except Refused:
                 return
             if number == 0 and writer == 0:
@@ -130,9 +130,14 @@ class Board:
             self._tally, self._tally_ns = 0, now_ns
 
 
+def put(record: ConfigRecord, table: Table) -> Decision[ConfigRecord, None]:
+    """Decide to change a value: nothing speaks against it."""
+    return Decision((record,), None)
+
+
 def records_of(batch: Committed) -> list[ConfigRecord]:
     """Return the records of a batch."""
-    found = [decode_record(data)[0] for data in batch.values]
+    found = [decode_record(bytes(data))[0] for data in batch.values]
     return [record for record in found if isinstance(record, ConfigRecord)]
 
 

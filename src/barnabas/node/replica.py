@@ -79,7 +79,7 @@ async def open_replica(
         server = await serve(
             runtime,
             listen,
-            ServedApis("controller", QUORUM_APIS),
+            ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS)),
             {key: partial(answered, quorum) for key in QUORUM_APIS},
             name=config.listener,
             features=partial(told_features, quorum),

@@ -78,6 +78,8 @@ KRAFT_VERSION: Final = "kraft.version"
 
 SOFTWARE_NAME: Final = "barnabas"
 
+NOT_OURS: Final = f"an answer that is not about {TOPIC}-{PARTITION} alone"
+
 P_co = TypeVar("P_co", covariant=True)
 
 # --- Questions as requests ---------------------------------------------------------------------
@@ -367,10 +369,10 @@ def records_of(response: FetchResponse) -> bytes:
 
 def snapshot_answer(response: FetchSnapshotResponse, config: RaftConfig) -> SnapshotAnswer:
     """Return a part of a snapshot, or why there is none."""
-    topics = response.topics
-    if len(topics) != 1 or topics[0].name != TOPIC or len(topics[0].partitions) != 1:
-        raise RemoteProtocolError(f"parts of snapshots of {topics!r}, not of {TOPIC}")
-    part = topics[0].partitions[0]
+    parts = [(topic.name, part) for topic in response.topics for part in topic.partitions]
+    if [(name, part.index) for name, part in parts] != [(TOPIC, PARTITION)]:
+        raise RemoteProtocolError(NOT_OURS)
+    part = parts[0][1]
     current = part.current_leader
     standing = standing_of(
         part.error_code, current.leader_epoch, current.leader_id, response.node_endpoints, config
@@ -433,16 +435,16 @@ def sole(topics: Sequence[Topic[P]]) -> P | None:
 def told(said: P | None) -> P:
     """Refuse an answer about anything but the quorum's log."""
     if said is None:
-        raise RemoteProtocolError(f"an answer that is not about {TOPIC}-{PARTITION} alone")
+        raise RemoteProtocolError(NOT_OURS)
     return said
 
 
 def fetched(response: FetchResponse) -> FetchResponse.PartitionData:
     """Return what an answer to a fetch says of the quorum's log, which has an id as well."""
-    topics = response.responses
-    if len(topics) != 1 or topics[0].topic_id != TOPIC_ID or len(topics[0].partitions) != 1:
-        raise RemoteProtocolError(f"records of {topics!r}, not of {TOPIC}-{PARTITION}")
-    return topics[0].partitions[0]
+    parts = [(topic.topic_id, part) for topic in response.responses for part in topic.partitions]
+    if [(topic_id, part.partition_index) for topic_id, part in parts] != [(TOPIC_ID, PARTITION)]:
+        raise RemoteProtocolError(NOT_OURS)
+    return parts[0][1]
 
 
 class Place(Protocol):

@@ -1,6 +1,7 @@
 """What a replica is told about itself and its quorum."""
 
 from barnabas.model.value import value
+from barnabas.raft.retention import RETENTION_BYTES, RETENTION_MS
 from barnabas.raft.voters import RECONFIGURABLE, STATIC, Endpoints, ReplicaKey, Voter
 from barnabas.runtime.network import Address
 
@@ -29,6 +30,10 @@ class RaftConfig:
     retry_backoff_ms: int = 20
     fetch_wait_ms: int = 500
     fetch_bytes_max: int = 8 * 1024 * 1024
+
+    retention_bytes: int = RETENTION_BYTES
+    retention_ms: int = RETENTION_MS
+    clean_interval_ms: int = 60_000
 
     versions: tuple[int, int] = (STATIC, RECONFIGURABLE)
     """The kraft.versions that this code can work with."""

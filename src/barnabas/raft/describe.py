@@ -24,7 +24,7 @@ from barnabas.model.ids import ZERO_UUID
 from barnabas.model.value import value
 from barnabas.raft.asking import PARTITION, TOPIC, sole
 from barnabas.raft.node import RaftNode
-from barnabas.raft.progress import Leadership, Progress
+from barnabas.raft.progress import OBSERVER_MS, Leadership, Progress
 from barnabas.raft.voters import ReplicaKey
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 
@@ -95,13 +95,12 @@ def voters(node: RaftNode, leading: Leadership, version: int, now: Now) -> list[
 def observers(node: RaftNode, leading: Leadership, version: int, now: Now) -> list[ReplicaState]:
     """Return how far everybody else is; a leader that votes no more is one of them (R-22)."""
     current, own = node.voters.current, node.config.key
-    leading.forget_idle(current, now.now_ms)
     found = [
         replica(key, progress, version, now)
         for key, progress in sorted(
             leading.progress.items(), key=lambda item: (item[0].id, item[0].directory_id)
         )
-        if not current.contains(key)
+        if not current.contains(key) and now.now_ms - progress.fetched_ms <= OBSERVER_MS
     ]
     return found if current.contains(own) else [itself(node, own, version, now), *found]
 

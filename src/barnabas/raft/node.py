@@ -29,6 +29,7 @@ from barnabas.raft.effects import (
     Ask,
     Became,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     HighWatermark,
@@ -46,9 +47,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     Patience,
     ResignAsked,
     SnapshotInstalled,
@@ -248,9 +249,9 @@ class RaftNode:
             case SnapshotRefused(snapshot, why):
                 self._receiving, self._installing = None, False
                 return [Note(f"snapshot {snapshot} is of no use: {why}"), *self._retry()]
-            case LogCleaned(first):
+            case CleanAsked(first):
                 self.outline.clean(first)
-                return []
+                return [CleanLog(first)]
             case ResignAsked(epoch):
                 if isinstance(self.state, Leader) and self.state.epoch == epoch:
                     return self._resign("its state machine cannot go on", now_ms)

@@ -23,28 +23,27 @@ RETENTION_MS: Final = 7 * 24 * 3_600_000
 
 @value
 class KeptSnapshot:
-    """A snapshot on the disk: its size, and the time of the last record that is in it."""
+    """A snapshot on the disk, and what its directory would be if the log began with it."""
 
     id: SnapshotId
-    size_bytes: int
-    contains_until_ms: int
+    bytes_from: int
+    """The size of the log from here on, and of this snapshot and all newer ones."""
+    contained_ms: int
+    """When the youngest record that is in it was appended."""
 
 
 def oldest_to_keep(
     snapshots: Sequence[KeptSnapshot],
-    log_bytes: int,
     wall_ms: int,
     retention_bytes: int = RETENTION_BYTES,
     retention_ms: int = RETENTION_MS,
 ) -> SnapshotId | None:
     """Return the snapshot where the log may begin; None if everything stays."""
     keep = 0
-    size_bytes = log_bytes + sum(each.size_bytes for each in snapshots)
     for each in snapshots[:-1]:
-        too_large = 0 <= retention_bytes < size_bytes
-        too_old = 0 <= retention_ms < wall_ms - each.contains_until_ms
+        too_large = 0 <= retention_bytes < each.bytes_from
+        too_old = 0 <= retention_ms < wall_ms - each.contained_ms
         if not (too_large or too_old):
             break
-        size_bytes -= each.size_bytes
         keep += 1
     return snapshots[keep].id if keep else None

@@ -152,17 +152,12 @@ def fetch_question(request: FetchRequest) -> Fetch:
     A follower that tells no high watermark is never answered early because of ours (KIP-1166):
     the default of the field is larger than any.
     """
-    topics = request.topics
-    if len(topics) != 1 or topics[0].topic_id != TOPIC_ID:
-        ids = [topic.topic_id.hex() for topic in topics]
-        why = f"fetches the topics of ids {ids}, not {TOPIC} alone"
+    asked = [(topic.topic_id, part) for topic in request.topics for part in topic.partitions]
+    if [(topic_id, part.partition) for topic_id, part in asked] != [(TOPIC_ID, PARTITION)]:
+        names = [f"{topic_id.hex()}-{part.partition}" for topic_id, part in asked]
+        why = f"fetches {names}, by id, and not {TOPIC}-{PARTITION} alone"
         raise Refused(ErrorCode.INVALID_REQUEST, why)
-    partitions = topics[0].partitions
-    if len(partitions) != 1 or partitions[0].partition != PARTITION:
-        numbers = [part.partition for part in partitions]
-        why = f"fetches {TOPIC}-{numbers}, which has partition {PARTITION} alone"
-        raise Refused(ErrorCode.INVALID_REQUEST, why)
-    part = partitions[0]
+    part = asked[0][1]
     replica_id = request.replica_id if request.replica_id >= 0 else request.replica_state.replica_id
     return Fetch(
         ReplicaKey(replica_id, part.replica_directory_id),

@@ -21,7 +21,7 @@ connections are the business of ``net``, which is our sibling.
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Final, TypeAlias
@@ -69,7 +69,7 @@ from barnabas.raft.events import (
     TimerFired,
     Unanswered,
 )
-from barnabas.raft.listener import Listener, committed_in
+from barnabas.raft.listener import Committed, Listener, committed_in
 from barnabas.raft.messages import (
     Answer,
     Batches,
@@ -79,7 +79,8 @@ from barnabas.raft.messages import (
     SnapshotAnswer,
 )
 from barnabas.raft.node import RaftNode
-from barnabas.raft.outline import SnapshotId
+from barnabas.raft.outline import BOOTSTRAP, SnapshotId
+from barnabas.raft.retention import KeptSnapshot, oldest_to_keep
 from barnabas.raft.serving import question_of, refusal_of, response_of
 from barnabas.raft.states import Leader, Resigned
 from barnabas.raft.storage import Storage
@@ -148,6 +149,7 @@ class Quorum:
         """Begin; what the listeners are told comes from tasks of their own."""
         self._tasks.spawn(self._worker(), "worker")
         self._tasks.spawn(self._flusher(), "flusher")
+        self._tasks.spawn(self._cleaner(), "cleaner")
         for listener in listeners:
             self.listen(listener)
         self._happen(Started())
@@ -171,9 +173,7 @@ class Quorum:
         self._fail_commits("this node stops")
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(
-                    Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node stops")
-                )
+                waiting.set_exception(Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node stops"))
         await self.storage.close()
 
     # --- what a state machine may do ---------------------------------------------------------
@@ -226,16 +226,38 @@ class Quorum:
         """Lead an epoch no longer, because the state machine cannot go on."""
         self._happen(ResignAsked(epoch))
 
-    async def write_snapshot(self, snapshot: SnapshotId, values: Sequence[Buffer], wall_ms: int) -> None:
-        """Write a snapshot of everything committed below its end; it is durable on return."""
-        await self.storage.write_snapshot(snapshot, values, wall_ms)
-        latest = self.node.outline.latest_snapshot
-        if latest is None or latest.rank < snapshot.rank:
-            self._happen(SnapshotTaken(snapshot))
+    async def write_snapshot(
+        self, snapshot: SnapshotId, values: Iterable[Buffer], last_contained_ms: int
+    ) -> None:
+        """Write a snapshot of everything committed below its end; it is durable on return.
 
-    def clean(self, first: SnapshotId) -> None:
-        """Let the log begin where a snapshot ends, and forget older ones."""
-        self._happen(CleanAsked(first))
+        Of several state machines that take one of the same records the first is believed.
+        """
+        assert snapshot.end_offset <= self.high_watermark, f"snapshot {snapshot} of the future"
+        if await self.storage.write_snapshot(snapshot, values, last_contained_ms):
+            self._happen(SnapshotTaken(snapshot))
+            self._clean()
+
+    def _clean(self) -> None:
+        """Let go of old snapshots, and of the log before the oldest that stays."""
+        storage, config = self.storage, self.config
+        kept = [
+            KeptSnapshot(each, storage.bytes_from(each), storage.contained_ms(each))
+            for each in self.node.outline.snapshots
+            if each != BOOTSTRAP
+        ]
+        first = oldest_to_keep(
+            kept, self._clock.wall_ms(), config.retention_bytes, config.retention_ms
+        )
+        if first is not None:
+            self._happen(CleanAsked(first))
+
+    async def _cleaner(self) -> None:
+        """Look for what has become too old."""
+        while True:
+            await self._clock.sleep_ms(self.config.clean_interval_ms)
+            if not self._in_disk:
+                self._clean()
 
     # --- what others may ask -----------------------------------------------------------------
 
@@ -302,7 +324,7 @@ class Quorum:
                 case OpenSnapshot(snapshot):
                     await self.storage.open_snapshot(snapshot)
                 case InstallSnapshot(snapshot):
-                    self._events.append(await self._install(snapshot))
+                    self._events.appendleft(await self._install(snapshot))
                 case CleanLog(first):
                     await self.storage.clean(first)
                 case _:
@@ -509,7 +531,7 @@ class Feed:
             # Since a leader tells nobody to follow it before its log's start, and nobody claims
             # before everything is handed over, no listener that may append loads one (R-30).
             assert self.told is None or self.told[0] != quorum.config.key.id, f"{self.told} loads"
-            await self._listener.load(snapshot, storage.read_snapshot(snapshot))
+            await self._listener.load(snapshot, loaded(storage.read_snapshot(snapshot)))
             self.next_offset = snapshot.end_offset
             return True
         data = storage.read(self.next_offset, node.high_watermark, FEED_BYTES_MAX)
@@ -518,3 +540,9 @@ class Feed:
         await self._listener.commit(batches)
         self.next_offset = batches[-1].end_offset
         return True
+
+
+def loaded(snapshot: Iterable[bytes]) -> Iterator[Committed]:
+    """Yield the batches of a snapshot as a listener gets them."""
+    for data in snapshot:
+        yield from committed_in(data)
