@@ -143,7 +143,7 @@ class CommitRule(Oracle):
         epoch = life.node.outline.epoch_of(reached - 1) or 0
         for what, have in (
             ("have said so", lambda voter: self._said(voter, life, told, step, reached)),
-            ("have it on their disks", lambda voter: self._holds(voter, reached, epoch)),
+            ("have it on their disks", lambda voter: self._holds(voter, life, reached, epoch)),
         ):
             found = [voter.key.id for voter in voters.voters if have(voter)]
             if len(found) < voters.majority:
@@ -160,7 +160,10 @@ class CommitRule(Oracle):
             return step.after.flushed >= reached
         return any(voter.key.matches(key) and end >= reached for key, end in told.items())
 
-    def _holds(self, voter: Voter, reached: int, epoch: int) -> bool:
+    def _holds(self, voter: Voter, life: Life, reached: int, epoch: int) -> bool:
+        if life.unread_from is not None and voter.key.matches(life.key):
+            # Its disk is looked at when it has done what was decided.
+            return True
         return any(
             voter.key.matches(home.key) and home.holds(reached, epoch) for home in self._homes
         )

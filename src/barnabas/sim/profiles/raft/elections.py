@@ -110,9 +110,6 @@ class NoVoteAmnesia(Oracle):
         states = step.states
         for before, after in zip(states, states[1:], strict=False):
             if after.epoch != before.epoch or isinstance(after, Leader | Resigned):
-                if isinstance(before, Resigned) and after.epoch == before.epoch:
-                    story = f"{step.life} leaves {before} without a higher epoch: {after}"
-                    raise Violation("R-04", story, "resigned and back")
                 continue
             vote = voted(before)
             if isinstance(before, Leader | Resigned) or vote not in (None, voted(after)):
@@ -256,7 +253,7 @@ class Round:
 class PreVoteIsHarmless(Oracle):
     """R-19: a pre-vote in one's own epoch changes nothing that is durable.
 
-    It is refused by a leader, and by a follower that has fetched from its leader in this epoch.
+    It is refused by a leader, and by a follower that has fetched since it follows its leader.
     Nobody raises its epoch by itself but a Prospective that a majority would elect, and a Resigned
     whose time is over; and nobody leads without the votes of a majority (R-23: of these very
     directories).
@@ -267,6 +264,9 @@ class PreVoteIsHarmless(Oracle):
         self._fetched: Final[dict[Life, tuple[int, int]]] = {}
 
     def step(self, step: Step) -> None:
+        if step.before.state != step.after.state:
+            # Who comes back to a leader it had given up has to hear of it again.
+            self._fetched.pop(step.life, None)
         match step.event:
             case Asked(token, Vote(pre_vote=True) as vote):
                 self._asked(step, token, vote)
