@@ -821,7 +821,7 @@ class RaftNode:
             return self._become(Follower(epoch, leader_id, endpoints), now_ms)
         voted = voted_in(self.state)
         match self.state:
-            case Unattached() | Prospective() | Candidate() if endpoints:
+            case Unattached() | Prospective(leader_id=None) | Candidate() if endpoints:
                 return self._become(Follower(epoch, leader_id, endpoints, voted), now_ms)
             case Follower(endpoints=known) if len(endpoints) > len(known):
                 return self._become(Follower(epoch, leader_id, endpoints, voted), now_ms)
