@@ -130,6 +130,8 @@ class Quorum:
         self._in_disk = False
         self._work: Final = asyncio.Event()
         self._flush_wanted: Final = asyncio.Event()
+        # Of the flush that is wanted: how often the log was cut before.
+        self._cuts = 0
         self._timers: Final[dict[Timer, ClockTimer]] = {}
         # Who waits for an answer, by token; who waits for a commit, by the offset before it.
         self._waiting: Final[dict[int, asyncio.Future[Answer]]] = {}
@@ -345,9 +347,10 @@ class Quorum:
         while True:
             await self._flush_wanted.wait()
             self._flush_wanted.clear()
+            cuts = self._cuts
             end_offset = await self.storage.flush()
             self._runtime.probes.trace("raft.flushed")
-            self._happen(Flushed(end_offset))
+            self._happen(Flushed(cuts, end_offset))
 
     # --- effects -----------------------------------------------------------------------------
 
@@ -359,7 +362,8 @@ class Quorum:
                 storage.append(base_offset, epoch, values)
             case AppendFetched(data, _, epoch):
                 storage.append_fetched(data, epoch)
-            case Flush():
+            case Flush(cuts):
+                self._cuts = cuts
                 self._flush_wanted.set()
             case HighWatermark(offset):
                 self._release_commits(offset)
