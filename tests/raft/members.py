@@ -12,6 +12,7 @@ from barnabas.node.replica import Replica, open_replica
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
+from barnabas.raft.retention import RETENTION_BYTES
 from barnabas.raft.shell import Quorum
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from barnabas.runtime.network import Address
@@ -136,11 +137,14 @@ class Job:
 class Members:
     """A quorum, and what tests do to it."""
 
-    def __init__(self, world: World, count: int, **settings: Any) -> None:
+    def __init__(self, world: World, count: int, retention_bytes: int) -> None:
         self.world: Final = world
         own = [voter(each) for each in range(1, count + 1)]
         self.voters: Final = VoterSet.of(replace(each, key=ReplicaKey(each.key.id)) for each in own)
-        configs = [RaftConfig(each.key, "cluster", each.endpoints, **settings) for each in own]
+        configs = [
+            RaftConfig(each.key, "cluster", each.endpoints, retention_bytes=retention_bytes)
+            for each in own
+        ]
         self.all: Final = [Member(world, config, self.voters) for config in configs]
         for member in self.all:
             member.start()
@@ -188,11 +192,11 @@ async def put(member: Member, text: str) -> int:
 
 
 @contextmanager
-def quorum_of(count: int, seed: int = 1, **settings: Any) -> Iterator[Members]:
+def quorum_of(count: int, retention_bytes: int = RETENTION_BYTES) -> Iterator[Members]:
     """Yield a quorum that has just been started."""
     hosts = [f"n{each}" for each in range(1, count + 1)]
-    with world_of(*hosts, seed=seed) as world:
-        members = Members(world, count, **settings)
+    with world_of(*hosts) as world:
+        members = Members(world, count, retention_bytes)
         yield members
         for process in world.processes:
             if process.death is not None and process.death.error is not None:
