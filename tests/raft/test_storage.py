@@ -266,7 +266,7 @@ def test_a_received_snapshot_takes_the_place_of_the_log() -> None:
     run(storage.write_snapshot(SnapshotId(41, 1), [], 0))
     snapshot = SnapshotId(500, 7)
     run(storage.persist(Election(8, 2)))
-    data = snapshot_bytes(snapshot, b"x", controls=(kraft_version(1), voters_record(FOUR)))
+    data = snapshot_bytes(snapshot, b"x", version=kraft_version(1), voters=voters_record(FOUR))
     receive(storage, snapshot, data)
     assert run(storage.install(snapshot)) == (FOUR, 1)
     assert storage.end_offset == 500
@@ -359,7 +359,7 @@ def test_making_room_leaves_the_log_from_a_snapshot_on() -> None:
 
 def test_the_bootstrap_snapshot_says_who_votes_first() -> None:
     machine = Machine()
-    data = snapshot_bytes(BOOTSTRAP, controls=(kraft_version(1), voters_record(THREE)))
+    data = snapshot_bytes(BOOTSTRAP, version=kraft_version(1), voters=voters_record(THREE))
     opened(machine).abandon()
     machine.crash()
     file = machine.process.open(path_of(BOOTSTRAP), "create")
