@@ -195,7 +195,7 @@ def test_a_tail_that_was_never_flushed_is_cut_where_it_is_torn() -> None:
     filled(storage, 1, 4)
     end = storage.end_offset
     appended(storage, 1, b"torn")
-    size = storage.bytes_from(SnapshotId(0, 0))
+    size = len(everything(storage))
     machine.crash()
     overwrite(machine, f"{DIRECTORY}/{segment_file(0, LOG)}", size - 3, b"\xff")
     again = opened(machine)
