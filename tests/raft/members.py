@@ -12,7 +12,6 @@ from barnabas.node.replica import Replica, open_replica
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
-from barnabas.raft.retention import RETENTION_BYTES
 from barnabas.raft.shell import Quorum
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from barnabas.runtime.network import Address
@@ -192,7 +191,7 @@ async def put(member: Member, text: str) -> int:
 
 
 @contextmanager
-def quorum_of(count: int, retention_bytes: int = RETENTION_BYTES) -> Iterator[Members]:
+def quorum_of(count: int, retention_bytes: int = -1) -> Iterator[Members]:
     """Yield a quorum that has just been started."""
     hosts = [f"n{each}" for each in range(1, count + 1)]
     with world_of(*hosts) as world:

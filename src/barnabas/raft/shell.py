@@ -79,8 +79,7 @@ from barnabas.raft.messages import (
     SnapshotAnswer,
 )
 from barnabas.raft.node import RaftNode
-from barnabas.raft.outline import BOOTSTRAP, SnapshotId
-from barnabas.raft.retention import KeptSnapshot, oldest_to_keep
+from barnabas.raft.outline import SnapshotId
 from barnabas.raft.serving import question_of, refusal_of, response_of
 from barnabas.raft.states import Leader, Resigned
 from barnabas.raft.storage import Storage
@@ -242,15 +241,8 @@ class Quorum:
 
     def _clean(self) -> None:
         """Let go of old snapshots, and of the log before the oldest that stays."""
-        storage, config = self.storage, self.config
-        kept = [
-            KeptSnapshot(each, storage.bytes_from(each), storage.contained_ms(each))
-            for each in self.node.outline.snapshots
-            if each != BOOTSTRAP
-        ]
-        first = oldest_to_keep(
-            kept, self._clock.wall_ms(), config.retention_bytes, config.retention_ms
-        )
+        config = self.config
+        first = self.storage.due_to_clean(config.retention_bytes, config.retention_ms)
         if first is not None:
             self._happen(CleanAsked(first))
 
