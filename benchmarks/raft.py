@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Empty, Queue
@@ -27,12 +27,12 @@ from statistics import median
 from typing import Any, Final
 
 from barnabas.model.errors import CorruptLog
-from barnabas.raft.config import RaftConfig
 from barnabas.records.batch import CorruptBatch, batches
 from barnabas.records.record import records
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.metadata_records import decode_record
 from benchmarks.report import Row
+from benchmarks.voter import FETCH_TIMEOUT_MS
 
 ROOT: Final = Path(__file__).parent.parent
 METADATA: Final = "__cluster_metadata-0"
@@ -193,7 +193,7 @@ def without_leader(count: int, kills: int) -> Iterator[Row]:
             here = kept(voters.place / str(node_id) / METADATA)
             lost = [each for each in acknowledged if each not in here]
             assert not lost, f"voter {node_id} has lost {len(lost)} acknowledged, as {lost[0]}"
-    floor_ms = RaftConfig.fetch_timeout_ms
+    floor_ms = FETCH_TIMEOUT_MS
     what = f"{count} voters, {kills} kills of the leader"
     told = f"fetch timeout {floor_ms} ms"
     over = [gap - floor_ms for gap in sorted(gaps_ms)]

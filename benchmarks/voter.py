@@ -42,6 +42,9 @@ CLUSTER: Final = "YmVuY2gtb2YtYS1xdW9ydQ"
 PADDING: Final = "x" * 80
 TALLY_MS: Final = 200
 
+# Kafka's default, as everything else about the quorum.
+FETCH_TIMEOUT_MS: Final = 2_000
+
 
 @value
 class Table:
@@ -160,7 +163,9 @@ async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
         Voter(ReplicaKey(each), endpoint) for each, endpoint in enumerate(endpoints)
     )
     own = ReplicaKey(node_id, directory_of(node_id))
-    config = RaftConfig(own, CLUSTER, endpoints[node_id])
+    config = RaftConfig(
+        own, CLUSTER, endpoints[node_id], fetch_timeout_ms=FETCH_TIMEOUT_MS
+    )
     address = Address("127.0.0.1", asked.ports[node_id])
     board = Board(runtime, node_id, asked)
     board.attach(await open_replica(runtime, config, asked.directory, address, voters))

@@ -79,8 +79,7 @@ from barnabas.raft.messages import (
     SnapshotAnswer,
 )
 from barnabas.raft.node import RaftNode
-from barnabas.raft.outline import BOOTSTRAP, SnapshotId
-from barnabas.raft.retention import KeptSnapshot, oldest_to_keep
+from barnabas.raft.outline import SnapshotId
 from barnabas.raft.serving import question_of, refusal_of, response_of
 from barnabas.raft.states import Leader, Resigned
 from barnabas.raft.storage import Storage
@@ -130,6 +129,8 @@ class Quorum:
         self._in_disk = False
         self._work: Final = asyncio.Event()
         self._flush_wanted: Final = asyncio.Event()
+        # Of the flush that is wanted: how often the log was cut before.
+        self._cuts = 0
         self._timers: Final[dict[Timer, ClockTimer]] = {}
         # Who waits for an answer, by token; who waits for a commit, by the offset before it.
         self._waiting: Final[dict[int, asyncio.Future[Answer]]] = {}
@@ -240,15 +241,8 @@ class Quorum:
 
     def _clean(self) -> None:
         """Let go of old snapshots, and of the log before the oldest that stays."""
-        storage, config = self.storage, self.config
-        kept = [
-            KeptSnapshot(each, storage.bytes_from(each), storage.contained_ms(each))
-            for each in self.node.outline.snapshots
-            if each != BOOTSTRAP
-        ]
-        first = oldest_to_keep(
-            kept, self._clock.wall_ms(), config.retention_bytes, config.retention_ms
-        )
+        config = self.config
+        first = self.storage.due_to_clean(config.retention_bytes, config.retention_ms)
         if first is not None:
             self._happen(CleanAsked(first))
 
@@ -345,9 +339,10 @@ class Quorum:
         while True:
             await self._flush_wanted.wait()
             self._flush_wanted.clear()
+            cuts = self._cuts
             end_offset = await self.storage.flush()
             self._runtime.probes.trace("raft.flushed")
-            self._happen(Flushed(end_offset))
+            self._happen(Flushed(cuts, end_offset))
 
     # --- effects -----------------------------------------------------------------------------
 
@@ -359,7 +354,8 @@ class Quorum:
                 storage.append(base_offset, epoch, values)
             case AppendFetched(data, _, epoch):
                 storage.append_fetched(data, epoch)
-            case Flush():
+            case Flush(cuts):
+                self._cuts = cuts
                 self._flush_wanted.set()
             case HighWatermark(offset):
                 self._release_commits(offset)
