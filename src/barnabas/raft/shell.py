@@ -99,7 +99,7 @@ FEED_BYTES_MAX: Final = 1024 * 1024
 # How many of the last events and their effects are kept, to be told when something goes wrong.
 STORY_EVENTS: Final = 64
 
-Durable: TypeAlias = PersistElection | Truncate | OpenSnapshot | InstallSnapshot | CleanLog
+Durable: TypeAlias = PersistElection | Truncate | OpenSnapshot | InstallSnapshot
 """The effects that are awaited before anything else happens."""
 
 log: Final = logging.getLogger("barnabas.raft")
@@ -129,6 +129,10 @@ class Quorum:
         self._in_disk = False
         self._work: Final = asyncio.Event()
         self._flush_wanted: Final = asyncio.Event()
+        self._clean_wanted: Final = asyncio.Event()
+        self._clean_to: SnapshotId | None = None
+        # Held by whoever makes the log smaller: a leader appends meanwhile, and nobody else cuts.
+        self._shrinking: Final = asyncio.Lock()
         # Of the flush that is wanted: how often the log was cut before.
         self._cuts = 0
         self._timers: Final[dict[Timer, ClockTimer]] = {}
@@ -151,6 +155,7 @@ class Quorum:
         self._tasks.spawn(self._worker(), "worker")
         self._tasks.spawn(self._flusher(), "flusher")
         self._tasks.spawn(self._cleaner(), "cleaner")
+        self._tasks.spawn(self._remover(), "remover")
         for listener in listeners:
             self.listen(listener)
         self._happen(Started())
@@ -241,6 +246,9 @@ class Quorum:
 
     def _clean(self) -> None:
         """Let go of old snapshots, and of the log before the oldest that stays."""
+        if self._in_disk:
+            # A snapshot may be taking the place of those that would be named here.
+            return
         config = self.config
         first = self.storage.due_to_clean(config.retention_bytes, config.retention_ms)
         if first is not None:
@@ -250,8 +258,7 @@ class Quorum:
         """Look for what has become too old."""
         while True:
             await self._clock.sleep_ms(self.config.clean_interval_ms)
-            if not self._in_disk:
-                self._clean()
+            self._clean()
 
     # --- what others may ask -----------------------------------------------------------------
 
@@ -314,18 +321,29 @@ class Quorum:
                     await self.storage.persist(election)
                     self._runtime.probes.trace("raft.persisted")
                 case Truncate(end_offset):
-                    await self.storage.truncate(end_offset)
+                    async with self._shrinking:
+                        await self.storage.truncate(end_offset)
                 case OpenSnapshot(snapshot):
                     await self.storage.open_snapshot(snapshot)
                 case InstallSnapshot(snapshot):
-                    self._events.appendleft(await self._install(snapshot))
-                case CleanLog(first):
-                    await self.storage.clean(first)
+                    async with self._shrinking:
+                        self._events.appendleft(await self._install(snapshot))
                 case _:
                     raise AssertionError(f"{effect} is not to be awaited")
             self._in_disk = False
             self._turn()
             self._wake_feeds()
+
+    async def _remover(self) -> None:
+        """Let go of the log before a snapshot, while a leader goes on appending."""
+        while True:
+            await self._clean_wanted.wait()
+            self._clean_wanted.clear()
+            async with self._shrinking:
+                first, self._clean_to = self._clean_to, None
+                # A snapshot that was installed meanwhile has taken everything's place.
+                if first is not None and first in self.node.outline.snapshots:
+                    await self.storage.clean(first)
 
     async def _install(self, snapshot: SnapshotId) -> Event:
         try:
@@ -382,7 +400,10 @@ class Quorum:
                 self._wake_feeds()
             case Note(text):
                 log.info("[%s] %s", self, text)
-            case PersistElection() | Truncate() | OpenSnapshot() | InstallSnapshot() | CleanLog():
+            case CleanLog(first):
+                self._clean_to = first
+                self._clean_wanted.set()
+            case PersistElection() | Truncate() | OpenSnapshot() | InstallSnapshot():
                 raise AssertionError(f"{effect} is to be awaited")
 
     def _set_timer(self, timer: Timer, after_ms: int, spread_ms: int) -> None:
