@@ -4,6 +4,7 @@ A ``NewType`` costs nothing while running and makes the type checker refuse an o
 epoch belongs.
 """
 
+from base64 import b64decode, urlsafe_b64encode
 from typing import Final, NewType
 
 Uuid = NewType("Uuid", bytes)
@@ -15,3 +16,25 @@ compares and forwards far more ids than it prints.
 
 ZERO_UUID: Final = Uuid(bytes(16))
 """What Kafka sends for "no id"."""
+
+UUID_BYTES: Final = 16
+
+FOREIGN: Final = str.maketrans("+/", "!!")
+
+
+def uuid_text(id_: Uuid) -> str:
+    """Return an id as Kafka prints it: base64, safe in URLs, without padding."""
+    return urlsafe_b64encode(id_).decode().rstrip("=")
+
+
+def parse_uuid(text: str) -> Uuid:
+    """Read an id as Kafka prints it; ``ValueError`` if it is none."""
+    try:
+        # Only the alphabet that is safe in URLs: b64decode would take both.
+        padded = text.translate(FOREIGN) + "=" * (-len(text) % 4)
+        data = b64decode(padded, altchars=b"-_", validate=True)
+    except ValueError as error:
+        raise ValueError(f"{text!r} is no id in base64: {error}") from None
+    if len(data) != UUID_BYTES:
+        raise ValueError(f"{text!r} is {len(data)} bytes in base64, and an id has {UUID_BYTES}")
+    return Uuid(data)
