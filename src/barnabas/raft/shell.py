@@ -262,13 +262,13 @@ class Quorum:
 
     # --- what others may ask -----------------------------------------------------------------
 
-    async def answer(self, request: Request, version: int) -> Response:
-        """Answer another replica, or an operator's tool."""
+    async def answer(self, request: Request, version: int, listener: str) -> Response:
+        """Answer another replica, or an operator's tool, that asks through one of our listeners."""
         if isinstance(request, DescribeQuorumRequest):
             now = Now(self._clock.now_ms(), self._clock.wall_ms())
             return describe(self.node, request, version, now)
         if isinstance(request, DescribeClusterRequest):
-            return describe_cluster(self.node, request, version, self.config.listener)
+            return describe_cluster(self.node, request, version, listener)
         try:
             question = question_of(request, self.config)
         except Refused as refused:
