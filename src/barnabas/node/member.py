@@ -6,8 +6,9 @@
     │            storage   __cluster_metadata   │
     └───────────────────────────────────────────┘
 
-A voter listens on each of its endpoints, an observer has none.  What stands on the log (a state machine, a metadata loader)
-is handed in as listeners of the quorum.  The same parts in the simulator and on a host.
+A voter listens on each of its endpoints, an observer has none.  What stands on the log (a state
+machine, a metadata loader) is handed in as listeners of the quorum.  The same parts in the
+simulator and on a host.
 """
 
 from collections.abc import Sequence

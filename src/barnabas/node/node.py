@@ -70,6 +70,8 @@ def listening(config: NodeConfig) -> list[Address]:
     places = {listener.name: listener for listener in config.listeners}
     own = [places[name.upper()] for name in config.controller_listener_names]
     return [
-        Address(EVERYWHERE if listener.is_everywhere else listener.host or EVERYWHERE, listener.port)
+        Address(
+            EVERYWHERE if listener.is_everywhere else listener.host or EVERYWHERE, listener.port
+        )
         for listener in own
     ]
