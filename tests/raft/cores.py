@@ -176,6 +176,7 @@ class World:
         self.seen: Counter[str] = Counter()
         self.notes: list[str] = []
         self.voters = tuple(voters)
+        self.bootstrap = CONTROLLERS
         self.static = static
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._number = itertools.count()
@@ -231,7 +232,7 @@ class World:
             "cluster",
             endpoints(member.id) if member.can_vote else (),
             LISTENER,
-            tuple(Address(f"node{each}", 9093) for each in CONTROLLERS),
+            tuple(Address(f"node{each}", 9093) for each in self.bootstrap),
             member.can_vote,
             member.auto_join,
             fetch_bytes_max=PART_BYTES,
@@ -444,6 +445,10 @@ class World:
         else:
             self.step(server, Asked(token, question))
 
+    def asker(self, token: int) -> str:
+        """Return who waits for an answer."""
+        return str(self._asks[token][0].id) if token in self._asks else "operator"
+
     def question(self, token: int) -> Question:
         """Return what was asked by a node."""
         return self._asks[token][3]
@@ -480,8 +485,9 @@ class World:
                 end = min(end_offset, offset + self.random.randint(1, 4))
                 return replace(answer, content=self._batches(member.disk, offset, end))
             case SnapshotAnswer(snapshot=snapshot, position=position, data=Lent(max_bytes=most)):
-                name = f"{snapshot.end_offset}-{snapshot.epoch} by {member.key}".encode()
-                data = name.ljust(SNAPSHOT_BYTES + len(name))
+                directory = int.from_bytes(member.key.directory_id, "big")
+                name = f"{snapshot.end_offset}-{snapshot.epoch} of {member.id} in {directory}"
+                data = name.encode().ljust(SNAPSHOT_BYTES)
                 self._images[data] = snapshot, member.disk.snapshots[snapshot]
                 part = data[position : position + most]
                 return replace(answer, size_bytes=len(data), data=part)

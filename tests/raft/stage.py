@@ -1,8 +1,10 @@
 """A stage for a few machines: nothing happens unless the story says so.
 
+    quorum 1 2 3 [led by 1]  formatted disks; with a leader that all follow, and no word of how
+    quietly …              the rest of the line, and nothing of what it leads to
     start 1 2 3            begin, on the disks they have
     timer 1 election       a timer comes (election, fetch, check quorum, …, patience)
-    deliver 1 2            the oldest message from 1 arrives at 2; `lose 1 2`: it does not, ever
+    deliver 1 2            the oldest message from 1 arrives at 2; `lose 1 2`: it never does
     flush 1                what 1 has asked to be made durable is
     settle [1 2 …]         flush and deliver until all is quiet, among all or these only
     append 1 3             the state machine of 1 has three records
@@ -101,6 +103,8 @@ class Teller(Judge):
         """Write down what was done."""
         super().done(member, effect)
         line = told(member, effect)
+        if isinstance(effect, Reply) and self.world is not None:
+            line = f"{member.id} ⇒ {self.world.asker(effect.token)}  {told_answer(effect.answer)}"
         if line:
             self.lines.append(f"  {line}")
 
@@ -112,7 +116,8 @@ class Stage(World):
         self.teller = Teller()
         super().__init__(0, voters=voters, static=static, watcher=self.teller)
         self.teller.world = self
-        self.mail: dict[tuple[int, int], deque[Callable[[], None]]] = {}
+        self.bootstrap = voters
+        self.mail: dict[tuple[int, int], deque[tuple[int, Callable[[], None]]]] = {}
         self.unflushed: dict[int, list[Callable[[], None]]] = {}
         self.asked: dict[int, str] = {}
 
@@ -132,25 +137,29 @@ class Stage(World):
 
         self.unflushed.setdefault(member.id, []).append(ended)
 
-    def _post(self, sender: int, receiver: int, arrives: Callable[[], None]) -> None:
-        self.mail.setdefault((sender, receiver), deque()).append(arrives)
+    def _post(self, token: int, sender: int, receiver: int, arrives: Callable[[], None]) -> None:
+        self.mail.setdefault((sender, receiver), deque()).append((token, arrives))
 
     def _ask(self, member: Member, request: int, to: Address, question: Question) -> None:
         target, token = int(to.host.removeprefix("node")), next(self._number)
         self._asks[token] = member, member.life, request, question, target
-        self._post(member.id, target, lambda: self._arrive(token))
+        self._post(token, member.id, target, lambda: self._arrive(token))
 
     def _arrive(self, token: int) -> None:
         member, life, request, question, target = self._asks[token]
         server = self.members.get(target)
         if server is None or server.node is None:
-            if member.life == life and member.node is not None:
-                self.step(member, Unanswered(request, "refused"))
+            self._miss(token)
         elif isinstance(question, ApiVersions):
-            self.say(f"{server.id} → {member.id}  knows kraft.version 0 to 1")
+            self.say(f"{server.id} ⇒ {member.id}  knows kraft.version 0 to 1")
             self._send_back(token, server, VersionsAnswer(ErrorCode.NONE, (0, 1)))
         else:
             self.step(server, Asked(token, question))
+
+    def _miss(self, token: int) -> None:
+        member, life, request, _, _ = self._asks[token]
+        if member.life == life and member.node is not None:
+            self.step(member, Unanswered(request, "no answer"))
 
     def _send_back(self, token: int, server: Member, answer: Answer) -> None:
         member, life, request, _, _ = self._asks[token]
@@ -159,7 +168,7 @@ class Stage(World):
             if member.life == life and member.node is not None:
                 self.step(member, Answered(request, answer))
 
-        self._post(server.id, member.id, arrives)
+        self._post(token, server.id, member.id, arrives)
 
     def _batches(self, disk: Disk, offset: int, end: int) -> Batches:
         # All there is, instead of as much as chance allows.
@@ -175,8 +184,18 @@ class Stage(World):
         """Do what a line of the story says; return what came of it."""
         verb, *words = line.split()
         self.teller.lines.clear()
+        if verb == "quietly":
+            self.command(" ".join(words))
+            return []
         getattr(self, f"do_{verb}")(*words)
         return list(self.teller.lines)
+
+    def led_by(self, node_id: int) -> None:
+        """Let somebody be elected, and all have what it begins with."""
+        self.do_start(*map(str, self.voters))
+        if node_id not in [leader.id for leader in self.leaders]:
+            self.do_timer(str(node_id), "election")
+        self.do_settle()
 
     def do_start(self, *ids: str) -> None:
         for node_id in ids:
@@ -196,10 +215,11 @@ class Stage(World):
     def do_deliver(self, sender: str, receiver: str) -> None:
         mail = self.mail.get((int(sender), int(receiver)))
         assert mail, f"no message from {sender} to {receiver}"
-        mail.popleft()()
+        mail.popleft()[1]()
 
     def do_lose(self, sender: str, receiver: str) -> None:
-        self.mail[int(sender), int(receiver)].popleft()
+        token, _ = self.mail[int(sender), int(receiver)].popleft()
+        self._miss(token)
 
     def do_flush(self, node_id: str) -> None:
         for ended in self.unflushed.pop(int(node_id), []):
@@ -213,7 +233,7 @@ class Stage(World):
             for node_id in flushes:
                 self.do_flush(str(node_id))
             for road in roads:
-                self.mail[road].popleft()()
+                self.mail[road].popleft()[1]()
             if not flushes and not roads:
                 return
         raise AssertionError("it never settles")
@@ -235,9 +255,12 @@ class Stage(World):
 
     def _hang_up(self, member: Member) -> None:
         self.unflushed.pop(member.id, None)
-        for road, mail in self.mail.items():
-            if road[0] == member.id:
+        for (sender, receiver), mail in self.mail.items():
+            lost = list(mail) if member.id in (sender, receiver) else []
+            if lost:
                 mail.clear()
+            for token, _ in lost:
+                self._miss(token)
 
     def do_wipe(self, node_id: str) -> None:
         self.wipe(self.members[int(node_id)])
@@ -304,7 +327,7 @@ def told(member: Member, effect: Effect) -> str:
     """Tell an effect in one line; timers are silent."""
     own = member.id
     match effect:
-        case SetTimer() | CancelTimer():
+        case SetTimer() | CancelTimer() | Reply():
             return ""
         case Became(state):
             return f"{own}  is {told_state(state)}"
@@ -320,8 +343,6 @@ def told(member: Member, effect: Effect) -> str:
             return f"{own}  knows {offset} to be committed"
         case Ask(to=to, question=question):
             return f"{own} → {to.host.removeprefix('node')}  {told_question(question)}"
-        case Reply(answer=answer):
-            return f"{own} ⇒  {told_answer(answer)}"
         case _:
             return told_write(own, effect)
 
