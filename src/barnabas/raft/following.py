@@ -74,9 +74,10 @@ def fetch(replica: Replica) -> list[Effect]:
     assert isinstance(state, Follower), f"{state} fetches"
     if not _may_ask(replica):
         return []
-    elsewhere = replica.somebody() if following.failures % 2 else None
-    if elsewhere is not None:
-        return replica.ask_at(elsewhere, _fetch_of(replica, 0))
+    if following.failures % 2:
+        elsewhere = replica.somebody(but=replica.address(state.endpoints))
+        if elsewhere is not None:
+            return replica.ask_at(elsewhere, _fetch_of(replica, 0))
     if following.receiving is None:
         return replica.ask(state.endpoints, _fetch_of(replica, replica.config.fetch_wait_ms))
     part = FetchSnapshot(
@@ -188,13 +189,12 @@ def _cut(replica: Replica, diverges: Diverges) -> list[Effect] | str:
             f"the leader of epoch {replica.epoch} wants the log cut at {offset}, but everything "
             f"below {replica.high_watermark} was committed: a majority of the voters has lost it"
         )
+    assert replica.is_flushed, "asked for records before what came before was on the disk"
     outline.truncate(offset)
     replica.voters.truncate(offset)
-    replica.flushed_offset = min(replica.flushed_offset, offset)
+    replica.flushed_offset = offset
     replica.cuts += 1
-    # A flush that was under way says nothing any more of what is left.
-    rest = [] if replica.is_flushed else replica.flush()
-    return [Truncate(offset), *rest]
+    return [Truncate(offset)]
 
 
 # --- receiving a snapshot --------------------------------------------------------------------
