@@ -132,15 +132,7 @@ def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[
     if not counts or not isinstance(replica.state, Follower):
         return effects + failed(replica)
     assert asked.offset == replica.outline.end_offset, f"the log moved since {asked} was asked"
-    match answer.content:
-        case Diverges() as diverges:
-            done = _cut(replica, diverges)
-        case NeedsSnapshot(snapshot):
-            done = _receive(replica, snapshot)
-        case Batches() as batches:
-            done = _take(replica, batches)
-        case Lent():
-            raise AssertionError("records that were lent came from the wire")
+    done = _obey(replica, answer.content)
     if isinstance(done, str):
         return effects + failed(replica, f"the leader of epoch {replica.epoch} {done}")
     effects += done + _succeeded(replica)
@@ -149,6 +141,21 @@ def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[
         known = min(answer.high_watermark, replica.outline.end_offset)
         effects += replica.raise_high_watermark(known)
     return effects + fetch(replica)
+
+
+def _obey(
+    replica: Replica, content: Lent | Batches | Diverges | NeedsSnapshot
+) -> list[Effect] | str:
+    """Do what a leader says; or say what is wrong with it."""
+    match content:
+        case Diverges():
+            return _cut(replica, content)
+        case NeedsSnapshot(snapshot):
+            return _receive(replica, snapshot)
+        case Batches():
+            return _take(replica, content)
+        case Lent():
+            raise AssertionError("records that were lent came from the wire")
 
 
 def _succeeded(replica: Replica) -> list[Effect]:
