@@ -29,6 +29,7 @@ from barnabas.raft.effects import (
     Ask,
     Became,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     HighWatermark,
@@ -45,9 +46,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     Patience,
     ResignAsked,
     SnapshotTaken,
@@ -275,8 +276,7 @@ class Stage(World):
     def do_clean(self, node_id: str) -> None:
         member = self.members[int(node_id)]
         newest = max(member.disk.snapshots, key=lambda each: each.end_offset)
-        member.disk.clean(newest)
-        self.step(member, LogCleaned(newest))
+        self.step(member, CleanAsked(newest))
 
     def do_add(self, leader: str, node_id: str) -> None:
         key = self.members[int(node_id)].key
@@ -374,6 +374,8 @@ def told_write(own: int, effect: Effect) -> str:
             return f"{own}  stores {len(data)} bytes at {position} of snapshot {snapshot}"
         case InstallSnapshot(snapshot):
             return f"{own}  puts snapshot {snapshot} in the place of its log"
+        case CleanLog(first):
+            return f"{own}  begins its log with snapshot {first}"
         case _:
             raise AssertionError(f"nobody tells {effect}")
 

@@ -2,13 +2,13 @@
 
 import pytest
 
-from barnabas.raft.effects import Became, Effect, PersistElection
+from barnabas.raft.effects import Became, CleanLog, Effect, PersistElection
 from barnabas.raft.events import (
     Alarm,
     Answered,
     Asked,
+    CleanAsked,
     Flushed,
-    LogCleaned,
     ResignAsked,
     SnapshotTaken,
     Started,
@@ -97,7 +97,7 @@ def test_a_snapshot_of_what_is_committed_is_kept_and_the_log_cleaned_up_to_it() 
     raft.step(SnapshotTaken(SnapshotId(4, 1)), 0)
     raft.step(SnapshotTaken(SnapshotId(5, 2)), 0)
     assert raft.outline.latest_snapshot == SnapshotId(5, 2)
-    raft.step(LogCleaned(SnapshotId(4, 1)), 0)
+    assert raft.step(CleanAsked(SnapshotId(4, 1)), 0) == [CleanLog(SnapshotId(4, 1))]
     assert (raft.outline.start_offset, list(raft.outline.epochs)) == (4, [(2, 4)])
     # What a snapshot says of the voters is what the log said.
     assert raft.voters.current == voters(1, 2, 3)
@@ -118,7 +118,7 @@ def test_a_snapshot_that_cannot_be_is_a_bug(wrong: SnapshotId) -> None:
 def test_a_snapshot_that_a_fetched_one_has_overtaken_is_no_use() -> None:
     raft = leader()
     raft.step(SnapshotTaken(SnapshotId(5, 2)), 0)
-    raft.step(LogCleaned(SnapshotId(5, 2)), 0)
+    raft.step(CleanAsked(SnapshotId(5, 2)), 0)
     raft.step(SnapshotTaken(SnapshotId(3, 1)), 0)
     assert raft.outline.snapshots == [SnapshotId(5, 2)]
 
@@ -126,7 +126,7 @@ def test_a_snapshot_that_a_fetched_one_has_overtaken_is_no_use() -> None:
 def test_only_a_snapshot_that_is_there_lets_the_log_begin_later() -> None:
     raft = leader()
     with pytest.raises(AssertionError, match="no snapshot"):
-        raft.step(LogCleaned(SnapshotId(5, 2)), 0)
+        raft.step(CleanAsked(SnapshotId(5, 2)), 0)
 
 
 # --- a voter's life in a few lines -----------------------------------------------------------
