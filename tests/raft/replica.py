@@ -109,10 +109,12 @@ def headers(storage: Storage) -> list[BatchHeader]:
     return [header for _, header in batches(everything(storage))]
 
 
-def snapshot_bytes(snapshot: SnapshotId, *values: bytes, controls: tuple[bytes, ...] = ()) -> bytes:
+def snapshot_bytes(
+    snapshot: SnapshotId, *values: bytes, version: bytes | None = None, voters: bytes | None = None
+) -> bytes:
     """Return a snapshot as another replica would send it."""
     header, footer = snapshot_header(5), snapshot_footer()
-    return b"".join(snapshot_batches(snapshot.epoch, 1, header, values, footer, *controls))
+    return b"".join(snapshot_batches(snapshot.epoch, 1, header, values, footer, version, voters))
 
 
 def receive(storage: Storage, snapshot: SnapshotId, data: bytes, piece: int = 100) -> None:

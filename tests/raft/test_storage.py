@@ -1,6 +1,7 @@
 """The disk of one replica: what is durable when, and what is refused."""
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable
 
 import pytest
@@ -266,7 +267,7 @@ def test_a_received_snapshot_takes_the_place_of_the_log() -> None:
     run(storage.write_snapshot(SnapshotId(41, 1), [], 0))
     snapshot = SnapshotId(500, 7)
     run(storage.persist(Election(8, 2)))
-    data = snapshot_bytes(snapshot, b"x", controls=(kraft_version(1), voters_record(FOUR)))
+    data = snapshot_bytes(snapshot, b"x", version=kraft_version(1), voters=voters_record(FOUR))
     receive(storage, snapshot, data)
     assert run(storage.install(snapshot)) == (FOUR, 1)
     assert storage.end_offset == 500
@@ -343,10 +344,8 @@ def test_making_room_leaves_the_log_from_a_snapshot_on() -> None:
     filled(storage)
     for snapshot in (SnapshotId(41, 1), SnapshotId(82, 2), SnapshotId(123, 3)):
         run(storage.write_snapshot(snapshot, [b"x" * 100], 0))
-    before = storage.bytes_from(SnapshotId(41, 1))
     kept = storage.read(82, 123, 1 << 20)
     run(storage.clean(SnapshotId(82, 2)))
-    assert storage.bytes_from(SnapshotId(82, 2)) < before
     assert storage.read(82, 123, 1 << 20) == kept
     with pytest.raises(Refused):
         storage.read(81, 123, 100)
@@ -357,9 +356,37 @@ def test_making_room_leaves_the_log_from_a_snapshot_on() -> None:
     assert again.outline.epochs == [(3, 82)]
 
 
+def test_what_is_too_much_or_too_old_goes_but_never_the_newest_snapshot() -> None:
+    storage = opened(Machine())
+    filled(storage)
+    assert storage.due_to_clean(0, 0) is None, "nothing may go without a snapshot"
+    now = StillClock().wall_ms()
+    for snapshot, age_ms in ((SnapshotId(41, 1), 5000), (SnapshotId(82, 2), 3000)):
+        run(storage.write_snapshot(snapshot, [b"x" * 100], now - age_ms))
+    assert storage.due_to_clean(0, 0) == SnapshotId(82, 2)
+    run(storage.write_snapshot(SnapshotId(123, 3), [b"x" * 100], now))
+    assert storage.due_to_clean(0, -1) == SnapshotId(123, 3)
+    assert storage.due_to_clean(-1, -1) is None
+    assert storage.due_to_clean(1 << 30, 5000) is None
+    assert storage.due_to_clean(1 << 30, 4999) == SnapshotId(82, 2)
+    assert storage.due_to_clean(1 << 30, 2999) == SnapshotId(123, 3)
+    held = total(storage)
+    assert storage.due_to_clean(held, -1) is None
+    assert storage.due_to_clean(held - 1, -1) == SnapshotId(82, 2)
+    run(storage.clean(SnapshotId(82, 2)))
+    assert total(storage) < held - 100
+
+
+def total(storage: Storage) -> int:
+    """Return the least bound that everything there is keeps."""
+    return bisect_left(
+        range(1 << 16), True, key=lambda size: storage.due_to_clean(size, -1) is None
+    )
+
+
 def test_the_bootstrap_snapshot_says_who_votes_first() -> None:
     machine = Machine()
-    data = snapshot_bytes(BOOTSTRAP, controls=(kraft_version(1), voters_record(THREE)))
+    data = snapshot_bytes(BOOTSTRAP, version=kraft_version(1), voters=voters_record(THREE))
     opened(machine).abandon()
     machine.crash()
     file = machine.process.open(path_of(BOOTSTRAP), "create")

@@ -7,7 +7,7 @@ import pytest
 from barnabas.sim.kernel import WALL_LIMIT, Kernel
 from barnabas.sim.plan import Fault, Phases
 from barnabas.sim.run import Window, run
-from tests.sim.register.profile import PROFILE
+from tests.sim.register.profile import PROFILE, RECOVERED, UNKNOWN
 from tests.sim.register.replica import LATE
 from tests.sim.worlds import first_failure
 
@@ -68,6 +68,12 @@ def test_faults_that_were_done_are_counted() -> None:
         faults=(Fault("crash-kill", 10, ("r1",), 50), Fault("pause", 20, ("r2",), 50)),
     )
     assert run(PROFILE, plan).faults == {"crash-kill": 1, "pause": 1}
+
+
+def test_what_came_about_is_counted() -> None:
+    outcome = run(PROFILE, replace(PROFILE.plan(3, ""), faults=()))
+    # All three start anew in the audit.
+    assert outcome.seen == {RECOVERED: 3, UNKNOWN: outcome.moments["client.unknown"]}
 
 
 def test_a_run_that_is_stopped_from_outside_is_infrastructure() -> None:

@@ -42,8 +42,8 @@ from typing import Final, cast
 import barnabas
 from barnabas.model.errors import (
     ErrorCode,
-    Refused,
     LocalProtocolError,
+    Refused,
     UnsupportedVersionError,
 )
 from barnabas.model.value import value

@@ -1,7 +1,6 @@
 """What a replica is told about itself and its quorum."""
 
 from barnabas.model.value import value
-from barnabas.raft.retention import RETENTION_BYTES, RETENTION_MS
 from barnabas.raft.voters import RECONFIGURABLE, STATIC, Endpoints, ReplicaKey, Voter
 from barnabas.runtime.network import Address
 
@@ -31,8 +30,10 @@ class RaftConfig:
     fetch_wait_ms: int = 500
     fetch_bytes_max: int = 8 * 1024 * 1024
 
-    retention_bytes: int = RETENTION_BYTES
-    retention_ms: int = RETENTION_MS
+    retention_bytes: int = 100 * 1024 * 1024
+    retention_ms: int = 7 * 24 * 3_600_000
+    """How much of what, and from how long ago, stays behind the newest snapshot
+    (``metadata.max.retention.bytes`` and ``.ms``); below zero everything."""
     clean_interval_ms: int = 60_000
 
     versions: tuple[int, int] = (STATIC, RECONFIGURABLE)

@@ -206,8 +206,8 @@ def check_promises(
                 expected = kept_to(segment, expected, promised.offset)
             except (CorruptLog, CorruptBatch) as error:
                 raise CorruptLog(
-                    f"{segment.file.path}: {error}; everything below offset {promised.offset} "
-                    f"was on this disk and others were told so; {WAY_OUT}"
+                    f"{segment.file.path}, offset {expected} or behind: {error}; everything below "
+                    f"offset {promised.offset} was on this disk and others were told so; {WAY_OUT}"
                 ) from error
             finally:
                 segment.close()
@@ -221,15 +221,14 @@ def check_promises(
 
 def kept_to(segment: Segment, expected: int, promised: int) -> int:
     """Return up to where a segment has what was promised; raises where a batch has gone bad."""
-    for position, header in segment.headers():
-        if expected >= promised:
-            break
+    found = segment.headers()
+    # Not one batch further: what lies behind may be torn.
+    while expected < promised and (batch := next(found, None)) is not None:
+        position, header = batch
         if header.next_offset <= expected:
             continue
         if header.base_offset > expected:
-            raise CorruptLog(
-                f"at {position}: a batch at offset {header.base_offset}, not {expected}"
-            )
+            raise CorruptLog(f"at {position}: a batch at {header.base_offset}, not at {expected}")
         verify(segment.slice(position, header.size_bytes).read(), 0, header)
         expected = header.next_offset
     return expected

@@ -79,10 +79,9 @@ from barnabas.raft.messages import (
     SnapshotAnswer,
 )
 from barnabas.raft.node import RaftNode
-from barnabas.raft.outline import BOOTSTRAP, SnapshotId
-from barnabas.raft.retention import KeptSnapshot, oldest_to_keep
+from barnabas.raft.outline import SnapshotId
 from barnabas.raft.serving import question_of, refusal_of, response_of
-from barnabas.raft.states import Leader, Resigned
+from barnabas.raft.states import Leader, Resigned, State, leader_of, voted_in
 from barnabas.raft.storage import Storage
 from barnabas.records.snapshot import BATCH_BYTES_MAX, RECORD_OVERHEAD_BYTES_MAX
 from barnabas.runtime.clock import Timer as ClockTimer
@@ -100,7 +99,7 @@ FEED_BYTES_MAX: Final = 1024 * 1024
 # How many of the last events and their effects are kept, to be told when something goes wrong.
 STORY_EVENTS: Final = 64
 
-Durable: TypeAlias = PersistElection | Truncate | OpenSnapshot | InstallSnapshot | CleanLog
+Durable: TypeAlias = PersistElection | Truncate | OpenSnapshot | InstallSnapshot
 """The effects that are awaited before anything else happens."""
 
 log: Final = logging.getLogger("barnabas.raft")
@@ -130,6 +129,12 @@ class Quorum:
         self._in_disk = False
         self._work: Final = asyncio.Event()
         self._flush_wanted: Final = asyncio.Event()
+        self._clean_wanted: Final = asyncio.Event()
+        self._clean_to: SnapshotId | None = None
+        # Held by whoever makes the log smaller: a leader appends meanwhile, and nobody else cuts.
+        self._shrinking: Final = asyncio.Lock()
+        # Of the flush that is wanted: how often the log was cut before.
+        self._cuts = 0
         self._timers: Final[dict[Timer, ClockTimer]] = {}
         # Who waits for an answer, by token; who waits for a commit, by the offset before it.
         self._waiting: Final[dict[int, asyncio.Future[Answer]]] = {}
@@ -150,6 +155,7 @@ class Quorum:
         self._tasks.spawn(self._worker(), "worker")
         self._tasks.spawn(self._flusher(), "flusher")
         self._tasks.spawn(self._cleaner(), "cleaner")
+        self._tasks.spawn(self._remover(), "remover")
         for listener in listeners:
             self.listen(listener)
         self._happen(Started())
@@ -240,15 +246,11 @@ class Quorum:
 
     def _clean(self) -> None:
         """Let go of old snapshots, and of the log before the oldest that stays."""
-        storage, config = self.storage, self.config
-        kept = [
-            KeptSnapshot(each, storage.bytes_from(each), storage.contained_ms(each))
-            for each in self.node.outline.snapshots
-            if each != BOOTSTRAP
-        ]
-        first = oldest_to_keep(
-            kept, self._clock.wall_ms(), config.retention_bytes, config.retention_ms
-        )
+        if self._in_disk:
+            # A snapshot may be taking the place of those that would be named here.
+            return
+        config = self.config
+        first = self.storage.due_to_clean(config.retention_bytes, config.retention_ms)
         if first is not None:
             self._happen(CleanAsked(first))
 
@@ -256,18 +258,17 @@ class Quorum:
         """Look for what has become too old."""
         while True:
             await self._clock.sleep_ms(self.config.clean_interval_ms)
-            if not self._in_disk:
-                self._clean()
+            self._clean()
 
     # --- what others may ask -----------------------------------------------------------------
 
-    async def answer(self, request: Request, version: int) -> Response:
-        """Answer another replica, or an operator's tool."""
+    async def answer(self, request: Request, version: int, listener: str) -> Response:
+        """Answer another replica, or an operator's tool, that asks through one of our listeners."""
         if isinstance(request, DescribeQuorumRequest):
             now = Now(self._clock.now_ms(), self._clock.wall_ms())
             return describe(self.node, request, version, now)
         if isinstance(request, DescribeClusterRequest):
-            return describe_cluster(self.node, request, version, self.config.listener)
+            return describe_cluster(self.node, request, version, listener)
         try:
             question = question_of(request, self.config)
         except Refused as refused:
@@ -320,18 +321,29 @@ class Quorum:
                     await self.storage.persist(election)
                     self._runtime.probes.trace("raft.persisted")
                 case Truncate(end_offset):
-                    await self.storage.truncate(end_offset)
+                    async with self._shrinking:
+                        await self.storage.truncate(end_offset)
                 case OpenSnapshot(snapshot):
                     await self.storage.open_snapshot(snapshot)
                 case InstallSnapshot(snapshot):
-                    self._events.appendleft(await self._install(snapshot))
-                case CleanLog(first):
-                    await self.storage.clean(first)
+                    async with self._shrinking:
+                        self._events.appendleft(await self._install(snapshot))
                 case _:
                     raise AssertionError(f"{effect} is not to be awaited")
             self._in_disk = False
             self._turn()
             self._wake_feeds()
+
+    async def _remover(self) -> None:
+        """Let go of the log before a snapshot, while a leader goes on appending."""
+        while True:
+            await self._clean_wanted.wait()
+            self._clean_wanted.clear()
+            async with self._shrinking:
+                first, self._clean_to = self._clean_to, None
+                # A snapshot that was installed meanwhile has taken everything's place.
+                if first is not None and first in self.node.outline.snapshots:
+                    await self.storage.clean(first)
 
     async def _install(self, snapshot: SnapshotId) -> Event:
         try:
@@ -345,9 +357,10 @@ class Quorum:
         while True:
             await self._flush_wanted.wait()
             self._flush_wanted.clear()
+            cuts = self._cuts
             end_offset = await self.storage.flush()
             self._runtime.probes.trace("raft.flushed")
-            self._happen(Flushed(end_offset))
+            self._happen(Flushed(cuts, end_offset))
 
     # --- effects -----------------------------------------------------------------------------
 
@@ -359,7 +372,8 @@ class Quorum:
                 storage.append(base_offset, epoch, values)
             case AppendFetched(data, _, epoch):
                 storage.append_fetched(data, epoch)
-            case Flush():
+            case Flush(cuts):
+                self._cuts = cuts
                 self._flush_wanted.set()
             case HighWatermark(offset):
                 self._release_commits(offset)
@@ -380,13 +394,18 @@ class Quorum:
             case StorePart(snapshot, position, data):
                 storage.store_part(snapshot, position, data)
             case Became(state):
-                log.info("[%s] became %s", self, state)
-                if not isinstance(state, Leader):
+                log.info("[%s] became %s", self, told(state, self.config.key.id))
+                if isinstance(state, Leader):
+                    self._runtime.probes.trace("raft.leads", epoch=state.epoch)
+                else:
                     self._fail_commits(f"this node became {type(state).__name__}")
                 self._wake_feeds()
             case Note(text):
                 log.info("[%s] %s", self, text)
-            case PersistElection() | Truncate() | OpenSnapshot() | InstallSnapshot() | CleanLog():
+            case CleanLog(first):
+                self._clean_to = first
+                self._clean_wanted.set()
+            case PersistElection() | Truncate() | OpenSnapshot() | InstallSnapshot():
                 raise AssertionError(f"{effect} is to be awaited")
 
     def _set_timer(self, timer: Timer, after_ms: int, spread_ms: int) -> None:
@@ -546,3 +565,14 @@ def loaded(snapshot: Iterable[bytes]) -> Iterator[Committed]:
     """Yield the batches of a snapshot as a listener gets them."""
     for data in snapshot:
         yield from committed_in(data)
+
+
+def told(state: State, self_id: int) -> str:
+    """Return a state in one line of a log."""
+    leader, voted = leader_of(state, self_id), voted_in(state)
+    words = [f"{type(state).__name__} epoch={state.epoch}"]
+    if leader is not None:
+        words.append(f"leader={leader}")
+    if voted is not None:
+        words.append(f"voted={voted.id}")
+    return " ".join(words)

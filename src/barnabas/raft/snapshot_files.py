@@ -129,8 +129,8 @@ def read_batches(
         if isinstance(last, SnapshotEnds):
             raise CorruptLog(f"{where}: a batch behind the footer")
         for offset, each in enumerate(said, header.base_offset):
-            begins = isinstance(each, SnapshotBegins)
-            if begins != (offset == 0) or isinstance(last, SnapshotEnds | LeaderChanged):
+            in_place = isinstance(each, SnapshotBegins) == (offset == 0)
+            if not in_place or isinstance(each, LeaderChanged) or isinstance(last, SnapshotEnds):
                 raise CorruptLog(f"{where}: {each} has no place at {offset}")
             last = each
         if last is None:

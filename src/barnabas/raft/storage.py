@@ -26,6 +26,7 @@ Promises, and how they are kept:
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import pairwise
 from typing import Final
 
 from barnabas.log.config import LONG_MAX, LogConfig
@@ -366,15 +367,28 @@ class Storage:
 
     # --- making room -----------------------------------------------------------------------------
 
-    def bytes_from(self, first: SnapshotId) -> int:
-        """Return how much the directory would hold if the log began where a snapshot ends."""
-        logs = sum(
-            segment.size_bytes
-            for segment in self._log.segments
-            if segment is self._log.segments[-1] or segment.next_offset > first.end_offset
-        )
-        kept = [each for each in self._snapshots.known if each.end_offset >= first.end_offset]
-        return logs + sum(self._size_of(snapshot) for snapshot in kept)
+    def due_to_clean(self, bytes_max: int, age_ms_max: int) -> SnapshotId | None:
+        """Return the snapshot that the log should begin with; None if nothing has to go.
+
+        Kafka's metadata.max.retention.bytes and .ms, of which a negative one bounds nothing: the
+        oldest snapshots go, and the records below the next, but never the newest.
+        """
+        known, first = self._snapshots.known, None
+        wall_ms, held = self._clock.wall_ms(), self._bytes_from(0)
+        for older, newer in pairwise(known):
+            is_old = 0 <= age_ms_max < wall_ms - self.contained_ms(older)
+            if not is_old and not 0 <= bytes_max < held:
+                break
+            first, held = newer, self._bytes_from(newer.end_offset)
+        return first
+
+    def _bytes_from(self, offset: int) -> int:
+        """Return how much there would be if the log began at an offset."""
+        segments = self._log.segments
+        reaching = [each for each in segments[:-1] if each.next_offset > offset]
+        kept = [each for each in self._snapshots.known if each.end_offset >= offset]
+        log_bytes = sum(segment.size_bytes for segment in (*reaching, segments[-1]))
+        return log_bytes + sum(self._size_of(snapshot) for snapshot in kept)
 
     def contained_ms(self, snapshot: SnapshotId) -> int:
         """Return when the youngest record of a snapshot was appended."""

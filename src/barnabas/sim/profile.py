@@ -9,6 +9,11 @@ is allowed to go wrong.  Everything else (faults, phases, replay, minimising) is
 The product is the product: a profile starts the same coroutines that a host would start.  A
 *mutant* is the product with one planted bug, chosen by name in the plan; a mutant that no seed
 kills shows a hole in the oracles.
+
+A run that passes may have passed because nothing happened in it.  So a profile also lists what must
+come about now and then: a torn tail that is cut, a vote that is lost, an oracle that had something
+to look at.  Its scene and its oracles say ``world.mark(...)`` when they see it, and a campaign
+tells what it never saw.
 """
 
 from collections.abc import Mapping, Sequence
@@ -80,6 +85,11 @@ class Profile(Protocol):
     @property
     def kinds(self) -> Mapping[str, Kind]:
         """The faults it bears, the world's and its own."""
+        ...
+
+    @property
+    def must_see(self) -> Sequence[str]:
+        """What 200 seeds must have marked at least once; if not, the plans are badly drawn."""
         ...
 
     def plan(self, seed: int, mutant: str) -> Plan:

@@ -55,6 +55,7 @@ class Outcome:
     events: int
     faults: dict[str, int]
     moments: dict[str, int]
+    seen: dict[str, int]
     states: tuple[str, ...]
     trace_hash: str
     fingerprint: str
@@ -195,6 +196,7 @@ def outcome(plan: Plan, world: World, nemesis: Nemesis, chaos_from_ms: int) -> O
         events=kernel.events,
         faults=dict(sorted(nemesis.done.items())),
         moments=dict(sorted(world.heard.items())),
+        seen=dict(sorted(world.seen.items())),
         states=tuple(sorted(world.steps)),
         trace_hash=f"{kernel.trace_hash:016x}",
         fingerprint=fingerprint(world),

@@ -163,6 +163,8 @@ class World:
         self.excuses: Callable[[Process], bool] = _no_excuse
         self.story: Final[deque[str]] = deque(maxlen=STORY_MOMENTS)
         self.heard: Final[dict[str, int]] = {}
+        # What came about, and how often, of that which many runs together must have seen.
+        self.seen: Final[dict[str, int]] = {}
         # Which step followed which on one host: a coarse measure of what a run went through.
         self.steps: Final[dict[str, None]] = {}
         self._last_kinds: Final[dict[str, str]] = {}
@@ -332,6 +334,13 @@ class World:
             self.violation = violation
             self.note(f"violation of {violation}")
             self.kernel.stop(VIOLATION, str(violation))
+
+    def mark(self, what: str) -> None:
+        """Count that something came about which some run has to see (``Profile.must_see``).
+
+        Said by scenes and oracles: it is no moment of a process and changes nothing in the world.
+        """
+        self.seen[what] = self.seen.get(what, 0) + 1
 
     def note(self, text: str) -> None:
         """Put a line into the story."""

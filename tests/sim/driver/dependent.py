@@ -50,6 +50,7 @@ class Dependent:
     name: Final = "tests.sim.driver.dependent"
     mutants: Sequence[Mutant] = ()
     kinds: Mapping[str, Kind] = {}
+    must_see: Sequence[str] = ()
 
     def plan(self, seed: int, mutant: str) -> Plan:
         return Plan(self.name, seed, ("a",), Settings(), Phases(chaos_ms=1_000))

@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from barnabas.sim.driver import campaign
-from barnabas.sim.driver.campaign import Tally
-from barnabas.sim.driver.jobs import Job
+from barnabas.sim.driver.campaign import SEEN_WITHIN_SEEDS, Tally
+from barnabas.sim.driver.jobs import Answer, Job
 from barnabas.sim.driver.pool import Pool
+from barnabas.sim.run import run
 from tests.sim.driver import dependent
 from tests.sim.register.profile import PROFILE
 
@@ -63,6 +64,26 @@ def test_dependence_on_the_hash_seed_is_found_and_shown() -> None:
     assert len(told) == 2
     assert told[0] != told[1]
     assert "order" in told[0]
+
+
+def test_what_was_never_seen_counts_once_there_were_seeds_enough() -> None:
+    tally = Tally("register", must_see=("cut", "torn"), seeds=SEEN_WITHIN_SEEDS - 1)
+    plan = dependent.PROFILE.plan(1, "")
+    outcome = run(dependent.PROFILE, plan)
+
+    def see(**marks: int) -> None:
+        tally.add(Answer(replace(outcome, seen=marks), plan, 0.0, ()))
+
+    see(cut=3)
+    see(cut=1, other=7)
+    assert (tally.seen["cut"], tally.seen_in["cut"]) == (4, 2)
+    assert tally.unseen == ["torn"]
+    assert tally.well, "199 seeds may be unlucky"
+    tally.seeds += 1
+    assert not tally.well
+    assert (tally.row()["seen"], tally.row()["unseen"]) == (1, 1)
+    see(torn=1)
+    assert tally.well
 
 
 def test_a_row_of_nothing_is_all_zeros() -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.sim.driver.command import main
+from barnabas.sim.driver.campaign import SEEN_WITHIN_SEEDS, Tally
+from barnabas.sim.driver.command import main, tell_seen
 
 pytestmark = pytest.mark.slow
 
@@ -22,6 +23,19 @@ def test_a_profile_is_run_by_its_name(capsys: pytest.CaptureFixture[str], tmp_pa
         "register", 3, 0, 0,
     )  # fmt: skip
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_campaign_says_what_it_saw_and_what_it_did_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tally = Tally("p", must_see=("a torn tail", "a lost vote"), seeds=SEEN_WITHIN_SEEDS)
+    tally.seen["a torn tail"], tally.seen_in["a torn tail"] = 7, 3
+    tell_seen(tally)
+    assert capsys.readouterr().err.splitlines() == [
+        "        7 times in     3 runs: a torn tail",
+        "    never seen: a lost vote",
+        "200 seeds ought to have seen all of it: the plans are badly drawn",
+    ]
 
 
 def test_divergence_is_an_exit_status(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

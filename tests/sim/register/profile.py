@@ -20,6 +20,10 @@ REPLICAS: Final = ("r1", "r2", "r3")
 
 # Time between two reads of a client whose planned operations are done.
 IDLE_MS: Final = 1_000
+# What its runs must see now and then, or nothing was tried.
+UNKNOWN: Final = "an operation came to no known end"
+RECOVERED: Final = "a replica came back with what it had stored"
+
 MOMENTS: Final = ("replica.wrote", "client.return")
 
 
@@ -41,6 +45,8 @@ class RegisterScene:
         self._whole = tuple(self._clients)
         self._worked: Final[dict[str, None]] = {}
         world.on("client.return", self._note)
+        world.on("client.unknown", lambda _: world.mark(UNKNOWN))
+        world.on("replica.recovered", self._note_recovered)
         for host in REPLICAS:
             world.start(host, partial(serve, mutant=plan.mutant))
         for host in self._clients:
@@ -86,6 +92,10 @@ class RegisterScene:
 
     def _note(self, moment: Moment) -> None:
         self._worked[moment.host] = None
+
+    def _note_recovered(self, moment: Moment) -> None:
+        if moment.facts["counter"]:
+            self._world.mark(RECOVERED)
 
     async def _work(self, runtime: Runtime, host: str) -> None:
         client = Client(runtime, REPLICAS, self._plan.mutant)
@@ -138,6 +148,7 @@ class RegisterProfile:
         Mutant(GIVES_UP, "a client that is refused when it reconnects never tries again", 200),
     )
     kinds: Mapping[str, Kind] = KINDS
+    must_see: Final = (UNKNOWN, RECOVERED)
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan: who is there, what they do, what goes wrong."""

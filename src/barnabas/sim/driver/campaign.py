@@ -1,6 +1,7 @@
 """Seeds by the hundred: what they find, whether they can be believed, which mutants they kill."""
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -22,18 +23,25 @@ DOUBLE_EVERY: Final = 20
 
 SHRINK_RUNS: Final = 600
 
+# With so many seeds, what a profile must see has to be seen.
+SEEN_WITHIN_SEEDS: Final = 200
+
 
 @dataclass(slots=True)
 class Tally:
     """What a campaign came to."""
 
     profile: str
+    must_see: Sequence[str] = ()
     seeds: int = 0
     runs: int = 0
     virtual_ms: int = 0
     events: int = 0
     faults: int = 0
     states: set[str] = field(default_factory=set)
+    # How often each mark was made, and in how many runs.
+    seen: Counter[str] = field(default_factory=Counter)
+    seen_in: Counter[str] = field(default_factory=Counter)
     failing: list[Answer] = field(default_factory=list)
     infrastructure: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
@@ -49,11 +57,23 @@ class Tally:
         self.events += outcome.events
         self.faults += sum(outcome.faults.values())
         self.states.update(outcome.states)
+        self.seen.update(outcome.seen)
+        self.seen_in.update(outcome.seen.keys())
+
+    @property
+    def unseen(self) -> list[str]:
+        """What must be seen and was not, so far."""
+        return [what for what in self.must_see if not self.seen[what]]
+
+    @property
+    def blind(self) -> bool:
+        """Whether so many seeds ought to have seen more."""
+        return self.seeds >= SEEN_WITHIN_SEEDS and bool(self.unseen)
 
     @property
     def well(self) -> bool:
-        """Whether nothing was found."""
-        return not (self.failing or self.broken or self.divergent)
+        """Whether nothing was found, where there was something to find."""
+        return not (self.failing or self.broken or self.divergent or self.blind)
 
     def miss(self, error: NoResultError) -> None:
         """Count a run that came to no result."""
@@ -76,14 +96,23 @@ class Tally:
             "mutants": mutants,
             "doubled": self.doubled,
             "infrastructure": len(self.infrastructure),
+            "seen": len(self.must_see) - len(self.unseen),
+            "unseen": len(self.unseen),
             "events": self.events,
             "events_per_s": round(self.events / real_s) if real_s else 0,
         }
 
 
-def seeds(pool: Pool, profile: str, first: int, count: int, double_all: bool) -> Tally:
+def seeds(
+    pool: Pool,
+    profile: str,
+    first: int,
+    count: int,
+    double_all: bool,
+    must_see: Sequence[str] = (),
+) -> Tally:
     """Run seeds, some or all of them on both sides."""
-    tally = Tally(profile)
+    tally = Tally(profile, must_see)
     firsts: dict[int, Answer] = {}
 
     def alone(answer: Answer | NoResultError) -> None:

@@ -6,7 +6,8 @@
     mutants [PROFILE]         how many seeds each planted bug survives
     self-test                 the simulator on itself: determinism, planted bugs, minimising, replay
 
-Exit status is 1 for failures, divergences, mutants that live and replays that drift.
+Exit status is 1 for failures, divergences, mutants that live, replays that drift, and campaigns of
+200 seeds or more that never saw something their profile must see.
 """
 
 import argparse
@@ -94,13 +95,19 @@ def parser() -> argparse.ArgumentParser:
 
 def run_seeds(options: argparse.Namespace) -> int:
     """Run seeds; minimise and write down what failed."""
-    load(options.profile)
+    profile = load(options.profile)
     report = Report(options.json)
     with Pool(options.profile, options.jobs) as pool:
         tally = campaign.seeds(
-            pool, options.profile, options.first, options.seeds, options.double == "all"
+            pool,
+            options.profile,
+            options.first,
+            options.seeds,
+            options.double == "all",
+            profile.must_see,
         )
         tell(pool, tally)
+        tell_seen(tally)
         write_failures(pool, tally, options.out, not options.no_shrink)
     report.last(tally.row())
     return 0 if tally.well else 1
@@ -188,13 +195,17 @@ def shrink(options: argparse.Namespace) -> int:
 def self_test(options: argparse.Namespace) -> int:
     """Prove that the simulator finds what is there, repeats itself, and sees nothing else."""
     report = Report(options.json)
-    mutants = [] if options.no_mutants else list(load(SELF_TEST).mutants)
+    profile = load(SELF_TEST)
+    mutants = [] if options.no_mutants else list(profile.mutants)
     proved = 0
     with Pool(SELF_TEST, options.jobs) as pool:
-        tally = campaign.seeds(pool, SELF_TEST, options.first, options.seeds, double_all=True)
+        tally = campaign.seeds(
+            pool, SELF_TEST, options.first, options.seeds, True, profile.must_see
+        )
         row = tally.row()
         say(f"{row['events_per_s']} events per second, {tally.doubled} seeds run twice")
         tell(pool, tally)
+        tell_seen(tally)
         write_failures(pool, tally, options.out, small=True)
         for killed in hunt_all(pool, SELF_TEST, mutants, options.first, Tally(SELF_TEST)):
             row = killed.row() | {"entries": None, "replayed": False}
@@ -219,6 +230,15 @@ def tell(pool: Pool, tally: Tally) -> None:
     for seed in tally.divergent[:SIGNATURES_MAX]:
         difference = campaign.first_difference(pool, Job(tally.profile, seed))
         say(f"seed {seed} diverges; the first events that differ:\n{difference}")
+
+
+def tell_seen(tally: Tally) -> None:
+    """Say how often that came about which must be seen, and what never did."""
+    for what in tally.must_see:
+        times, runs = tally.seen[what], tally.seen_in[what]
+        say(f"{times:>9} times in {runs:>5} runs: {what}" if times else f"    never seen: {what}")
+    if tally.blind:
+        say(f"{tally.seeds} seeds ought to have seen all of it: the plans are badly drawn")
 
 
 def write_failures(pool: Pool, tally: Tally, directory: Path, small: bool) -> None:

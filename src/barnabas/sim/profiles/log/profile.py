@@ -165,6 +165,7 @@ class LogProfile:
 
     name: Final = "log"
     mutants: Final[Sequence[Mutant]] = MUTANTS
+    must_see: Final = ()
     kinds: Final[Mapping[str, Kind]] = {
         name: Kind(kind.draw, kind.do, kind.timely, kind.personal, weight=kind.weight)
         for name, kind in KINDS.items()
