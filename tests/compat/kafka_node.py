@@ -104,7 +104,15 @@ class Node:
 
     def format(self, *words: str, cluster_id: str = CLUSTER_ID) -> None:
         """Let Kafka's tool format the directory."""
-        tool("storage", "format", "--cluster-id", cluster_id, "--config", str(self.properties), *words)
+        tool(
+            "storage",
+            "format",
+            "--cluster-id",
+            cluster_id,
+            "--config",
+            str(self.properties),
+            *words,
+        )
 
     def start(self, listener: str | None = None) -> None:
         """Return when the node takes connections."""

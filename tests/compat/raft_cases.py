@@ -461,9 +461,7 @@ UPDATES: Final[dict[str, Case]] = {
     "of a voter without a directory": lambda at: update(at, voter=ReplicaKey(other(at))),
     "of a voter with another directory": lambda at: update(at, voter=ReplicaKey(other(at), LOST)),
     "without a place": lambda at: update(at, endpoints=()),
-    "of another listener": lambda at: update(
-        at, endpoints=[Endpoint("PLAINTEXT", "127.0.0.1", 1)]
-    ),
+    "of another listener": lambda at: update(at, endpoints=[Endpoint("PLAINTEXT", "127.0.0.1", 1)]),
     "with versions below all": lambda at: update(at, versions=(-1, 1)),
     "with versions the wrong way round": lambda at: update(at, versions=(1, 0)),
     "with versions above all": lambda at: update(at, versions=(2, 3)),

@@ -109,7 +109,7 @@ class Twin:
                     ignore=LEFT_BEHIND,
                 )
                 replica = await self._replica(runtime, str(copy.parent))
-                answers.append(await replica.answer(request, version))
+                answers.append(await replica.answer(request, version, LISTENER))
                 await replica.stop(0)
 
         asyncio.run(live("twin", main))
@@ -136,11 +136,12 @@ class Twin:
     def _lead(self, replica: Quorum, now_ms: int) -> None:
         """Let a replica be the leader of an epoch whose records are in its log already."""
         at, node = self._situation, replica.node
-        leading = Leadership(at.epoch, at.start_offset, at.end_offset)
+        leading = Leadership(at.epoch, at.start_offset, (), node.voters.current, at.end_offset)
         for voter in node.others:
             leading.fetched(voter.key, at.end_offset, at.end_offset, now_ms)
-        node.state, node.leading = Leader(at.epoch, at.start_offset), leading
-        node.high_watermark = at.end_offset
+        # No event leads here: who restarts in the epoch that it leads does not lead it (R-25).
+        node._state, node._duty = Leader(at.epoch, at.start_offset), leading
+        node.high_watermark = node.flushed_offset = at.end_offset
 
     async def _elsewhere(self, to: Address, request: Request, timeout_ms: int) -> Response:
         """Answer for everybody else."""

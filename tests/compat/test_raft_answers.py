@@ -8,14 +8,13 @@ to be the same, field by field and byte by byte, but for what ``told`` leaves ou
 Where we differ on purpose, ``DIFFERENT`` says so, and why.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 
 import pytest
 
-from barnabas.model.errors import ErrorCode
 from barnabas.wire.codec import decode, encode
 from barnabas.wire.structs import Message, Struct
 from tests.compat.asker import ask
