@@ -12,6 +12,7 @@ ended by its id, and ends with the process that started it.
 """
 
 import atexit
+import base64
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from barnabas.model.ids import Uuid
 from tests.compat.kafka_tools import java, tool
 
 START_S: Final = 60
@@ -86,6 +88,13 @@ class Node:
     def metadata(self) -> Path:
         """Where the quorum's log is."""
         return self.logs / "__cluster_metadata-0"
+
+    @property
+    def directory_id(self) -> Uuid:
+        """The id of its directory, as it was formatted."""
+        lines = (self.logs / "meta.properties").read_text().splitlines()
+        (printed,) = (line.partition("=")[2] for line in lines if line.startswith("directory.id="))
+        return Uuid(base64.urlsafe_b64decode(f"{printed}=="))
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Write the properties file; what a node of this role and place needs is in it already."""

@@ -27,7 +27,7 @@ from barnabas.runtime.runtime import Runtime
 from barnabas.wire.messages.fetch import FetchRequest, FetchResponse
 from barnabas.wire.structs import Request, Response
 from tests.compat.kafka_node import Node
-from tests.compat.kafka_quorum import KafkaQuorum, directory_id
+from tests.compat.kafka_quorum import KafkaQuorum
 
 LISTENER: Final = "CONTROLLER"
 
@@ -56,7 +56,7 @@ class Situation:
 
     def key(self, node_id: int) -> ReplicaKey:
         """Return what a controller is known by."""
-        return ReplicaKey(node_id, directory_id(node_id))
+        return ReplicaKey(node_id, self.quorum.controllers[node_id].directory_id)
 
     def endpoints(self, node_id: int) -> tuple[Endpoint, ...]:
         """Return where a controller is reached."""
@@ -142,6 +142,7 @@ class Twin:
         # No event leads here: who restarts in the epoch that it leads does not lead it (R-25).
         node._state, node._duty = Leader(at.epoch, at.start_offset), leading
         node.high_watermark = node.flushed_offset = at.end_offset
+        node.is_new = False
 
     async def _elsewhere(self, to: Address, request: Request, timeout_ms: int) -> Response:
         """Answer for everybody else."""
