@@ -20,29 +20,12 @@ class VoteOnce(Oracle):
     ``telling`` is asked at the instant at which a message leaves.
     """
 
-    def step(self, step: Step) -> None:
-        match step.event:
-            case Asked(token, Vote(pre_vote=False) as vote):
-                for effect in step.effects:
-                    match effect:
-                        case Reply(answered, VoteAnswer(granted=True)) if answered == token:
-                            self._vote(step.life, vote.epoch, vote.candidate)
-                        case _:
-                            pass
-            case _:
-                pass
-        for ask in step.asks():
-            if isinstance(ask.question, Vote) and not ask.question.pre_vote:
-                self._vote(step.life, ask.question.epoch, step.life.key)
-
-    def _vote(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
+    def telling(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
+        """Look at the disk while a vote of this replica goes out."""
         known = life.home.votes.setdefault(epoch, candidate)
         if known != candidate:
             story = f"{life} votes for {candidate} in epoch {epoch}, and has for {known}"
             raise Violation("R-02", story, "two votes in one epoch")
-
-    def telling(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
-        """Look at the disk while a vote of this replica goes out."""
         found = vote_on(life.home.disk, durable=True)
         given = found.voted is not None and found.voted.id == candidate.id
         # Whoever has been elected since, or knows who was, need not remember.
@@ -203,7 +186,7 @@ class FsyncMeansDurable(Oracle):
 
     def step(self, step: Step) -> None:
         match step.event:
-            case Flushed(end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
+            case Flushed(_, end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
                 story = f"{step.life} counts {step.after.flushed} as flushed, not {end_offset}"
                 raise Violation("S-08", story, "flushed by word")
             case _:

@@ -3,7 +3,6 @@
 from typing import Final
 
 from barnabas.model.errors import ErrorCode
-from barnabas.raft.states import Leader
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
 from barnabas.sim.profiles.raft.durability import (
@@ -182,13 +181,10 @@ class Judges:
     # --- what people outside need to know ------------------------------------------------------
 
     def voter_sets(self) -> list[VoterSet]:
-        """Return every voter set that somebody may go by: committed, or in a leader's log."""
-        sets: dict[VoterSet, None] = {self._first: None} if not self.watch.lives else {}
-        for life in self.watch.lives.values():
-            sets[life.facts.voters] = None
-            if isinstance(life.facts.state, Leader):
-                sets[life.node.voters.current] = None
-        return list(sets)
+        """Return every voter set that somebody may go by: the last one of each replica."""
+        latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
+        sets = {voters: None for key, voters in latest.items() if key not in self._lost}
+        return list(sets) or [self._first]
 
     def compare_history(self, written: list[Written]) -> None:
         """Compare what clients know with what is committed."""

@@ -68,6 +68,7 @@ class Healing:
         self._target: int | None = None
         self._well_since_ms: int | None = None
         self._stable: tuple[int, int] | None = None
+        self._is_lost = False
         election_ms = 2 * scene.plan.knob("election_ms", 1_000)
         fetch_ms = scene.plan.knob("fetch_ms", 2_000)
         self._election_ms: Final = election_ms
@@ -85,7 +86,7 @@ class Healing:
             return True
         if not self.is_well():
             self._check_deadline()
-            return False
+            return self._is_lost
         if not self._for_core:
             return True
         return self._stays()
@@ -104,6 +105,23 @@ class Healing:
             if count < voters.majority:
                 return False
         return True
+
+    def is_stranded(self) -> bool:
+        """Tell whether somebody is needed who may not stand, and nobody else can be elected.
+
+        A leader that removes itself, and loses its epoch before that is committed, may be the
+        only one of a majority that has the newest records.  Kafka lets it stand no more.
+        """
+        for host in self._hosts:
+            each = self._scene.living(host)
+            if each is None:
+                continue
+            node = each.quorum.node
+            before = node.voters.set_at(node.high_watermark)
+            is_open = node.voters.current_offset >= node.high_watermark
+            if is_open and before.contains(node.config.key) and not node.is_voter:
+                return True
+        return False
 
     def is_well(self) -> bool:
         """Tell whether all follow one leader, a write is done, and everybody has it."""
@@ -163,6 +181,10 @@ class Healing:
     def _check_deadline(self) -> None:
         late_ms = self._world.now_ms - self._since_ms
         if self._well_since_ms is not None or late_ms <= self._limit_ms:
+            return
+        if self.is_stranded():
+            self._world.mark("stranded by an open removal")
+            self._is_lost = True
             return
         told = []
         for host in self._hosts:

@@ -220,8 +220,9 @@ class RaftScene:
     # --- disks that are lost -------------------------------------------------------------------
 
     def _may_lose(self, host: str) -> bool:
-        if self.is_static or not host.startswith("n"):
-            return not self.is_static
+        """Tell whether a host may lose its disk, and if so, count it as lost."""
+        if self.is_static and host.startswith("n"):
+            return False
         key = key_of(host, self.disks[host])
         for voters in self.judges.voter_sets():
             ids = [voter.key for voter in voters.voters]
