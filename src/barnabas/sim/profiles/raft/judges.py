@@ -183,7 +183,11 @@ class Judges:
     def voter_sets(self) -> list[VoterSet]:
         """Return every voter set that somebody may go by: the last one of each replica."""
         latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
-        sets = {voters: None for key, voters in latest.items() if key not in self._lost}
+        sets = {
+            voters: None
+            for key, voters in latest.items()
+            if key not in self._lost and len(voters)
+        }
         return list(sets) or [self._first]
 
     def compare_history(self, written: list[Written]) -> None:

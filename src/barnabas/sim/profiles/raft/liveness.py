@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from barnabas.raft.states import Candidate, Follower, Leader, Prospective
 from barnabas.sim.plan import Plan
-from barnabas.sim.profiles.raft.drive import Controller, id_of
+from barnabas.sim.profiles.raft.drive import Controller, Part
 from barnabas.sim.profiles.raft.history import Written
 from barnabas.sim.profiles.raft.judges import Judges
 from barnabas.sim.world import Violation, World
@@ -45,6 +45,10 @@ class Quorums(Protocol):
     @property
     def judges(self) -> Judges:
         """The oracles."""
+        ...
+
+    def part_of(self, host: str) -> Part:
+        """Return what a host plays."""
         ...
 
     def living(self, host: str) -> Controller | None:
@@ -93,16 +97,10 @@ class Healing:
 
     def has_majority(self) -> bool:
         """Tell whether these hosts are a majority of every voter set that anybody goes by."""
-        here = {id_of(host) for host in self._hosts}
-        controllers = [self._scene.living(host) for host in self._hosts]
-        keys = [each.quorum.config.key for each in controllers if each is not None]
+        keys = [self._scene.part_of(host).config.key for host in self._hosts]
         for voters in self._scene.judges.voter_sets():
-            count = sum(
-                any(voter.key.matches(key) for key in keys)
-                for voter in voters.voters
-                if voter.key.id in here
-            )
-            if count < voters.majority:
+            here = [voter for voter in voters.voters if any(map(voter.key.matches, keys))]
+            if len(here) < voters.majority:
                 return False
         return True
 

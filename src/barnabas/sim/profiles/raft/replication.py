@@ -98,6 +98,9 @@ class CommittedPrefixStable(Oracle):
 
 def verify_committed(ghost: Ghost, life: Life, below: int) -> None:
     """Compare what a replica counts as committed, as far as its log has been read."""
+    if life.restarted:
+        # The log that was read has just been replaced.
+        return
     if life.unread_from is not None and life.unread_from < below:
         below = life.unread_from
     for batch in life.log.between(life.verified, below):

@@ -147,6 +147,7 @@ class Watch:
         if life.unread_from is not None:
             if life.restarted:
                 log.restart(outline.start_offset)
+                life.home.durable.clear()
                 life.restarted = False
                 life.verified = max(life.verified, outline.start_offset)
             elif outline.start_offset > log.start:
