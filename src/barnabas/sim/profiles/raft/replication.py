@@ -280,8 +280,8 @@ class FetchEpochMatch(Oracle):
             case event:
                 raise AssertionError(f"{event} is no answer to a fetch")
         asked, state = step.answered, step.before.state
-        if asked is None or asked.state != state or not isinstance(state, Follower):
-            story = f"{step.life} is {state}, asked as {asked}, and does {took}"
+        if asked is None or asked.stint != step.stint or not isinstance(state, Follower):
+            story = f"{step.life} is {state}, has asked {asked}, and does {took}"
             raise Violation("R-16", story, "a late answer was taken")
         if epoch < state.epoch:
             story = f"{step.life} is {state} and takes an answer of epoch {epoch}"

@@ -215,6 +215,7 @@ class RaftScene:
         self._healing = Healing(self, self.hosts, for_core=False)
         if not world.run_until(self._healing.is_over, self.plan.phases.recovery_ms):
             world.found(Violation("RL-1", "after a restart of everything nobody works"))
+        world.run_ms(self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written)
 
     # --- disks that are lost -------------------------------------------------------------------

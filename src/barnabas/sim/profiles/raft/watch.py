@@ -92,8 +92,10 @@ class Watch:
         answered = None
         if isinstance(event, Answered | Unanswered):
             answered = life.asked.pop(event.request, None)
-        step = Step(life, at_ms, event, effects, before, after, answered)
+        step = Step(life, at_ms, event, effects, before, after, answered, life.stint)
         life.facts = after
+        for old, new in step.changes:
+            life.stint += (type(old), old.epoch) != (type(new), new.epoch)
         self._moved[life] = None
         if isinstance(event, Flushed) and life.unread_from is None:
             # What the step rests on; the log was read when it was written.
@@ -108,7 +110,7 @@ class Watch:
                 case Became(state):
                     self._world.note(f"{life} is {told(state)}")
                 case Ask(request, _, question):
-                    life.asked[request] = Asked(question, step.after.state)
+                    life.asked[request] = Asked(question, life.stint)
                 case AppendRecords(base, _) | AppendLeaderChange(base_offset=base):
                     unread(life, base)
                 case AppendVoters(base_offset=base, voter_set=voters):
