@@ -160,8 +160,7 @@ class Keeper:
             self.offset = batch.end_offset
             self.bytes_since_snapshot += batch.size_bytes
             self._audience.listened(self._name, self, "commit")
-            if self.bytes_since_snapshot >= self._part.snapshot_bytes:
-                self.begin_snapshot(batch)
+            self.consider_snapshot(batch)
         self._runtime.probes.trace("table.committed", end=self.offset)
 
     def replay(self, batch: Committed) -> None:
@@ -192,9 +191,9 @@ class Keeper:
 
     # --- snapshots ---------------------------------------------------------------------------
 
-    def begin_snapshot(self, batch: Committed) -> None:
-        """Write a snapshot of everything up to a batch, while everything else goes on."""
-        if self.writing_snapshot:
+    def consider_snapshot(self, batch: Committed) -> None:
+        """Write a snapshot of everything up to a batch if one is due, while all else goes on."""
+        if self.writing_snapshot or self.bytes_since_snapshot < self._part.snapshot_bytes:
             return
         self.writing_snapshot, self.bytes_since_snapshot = True, 0
         snapshot = SnapshotId(batch.end_offset, batch.epoch)
@@ -207,6 +206,9 @@ class Keeper:
         await self.quorum.write_snapshot(snapshot, values, append_ms)
         self.writing_snapshot = False
         self._runtime.probes.trace("table.snapshot", end=snapshot.end_offset)
+        if self.handed:
+            # Enough for the next one may have come meanwhile.
+            self.consider_snapshot(self.handed[-1])
 
     # --- writing -----------------------------------------------------------------------------
 

@@ -325,7 +325,7 @@ class RaftScene:
     def _remove(self, host: str, chooser: int) -> None:
         """Remove whoever votes with a host's id, if enough others that have their disks stay."""
         claimants = self.claimants()
-        if self.is_static or not claimants:
+        if self.is_static or not claimants or self._unreachable():
             return
         leader = claimants[chooser % len(claimants)]
         voter = leader.quorum.node.voters.current.by_id(id_of(host))
@@ -352,13 +352,26 @@ class RaftScene:
         self.input(leader, leader.administer, request, 0, end)
 
     def _move(self, host: str) -> None:
-        """Let a controller listen elsewhere from its next life on."""
-        moved = [each for each in self.hosts if self.ports[each] != PORT]
-        if self.is_static or len(moved) >= (self.plan.knob("voters", 3) - 1) // 2:
+        """Let a controller listen elsewhere from its next life on; one after the other."""
+        claimants = self.claimants()
+        if self.is_static or not claimants or self._unreachable():
+            return
+        if len(claimants[-1].quorum.node.voters.current) < 3:
+            # The other one would have nobody to turn to.
             return
         self.ports[host] += 1
         self.world.kill(host)
         self.world.later(SUPERVISED_MS, partial(self._supervise, host))
+
+    def _unreachable(self) -> bool:
+        """Tell whether somebody goes by an address where a voter does not listen any more."""
+        ports = {id_of(host): port for host, port in self.ports.items()}
+        return any(
+            endpoint.port != ports[voter.key.id]
+            for voters in self.judges.voter_sets()
+            for voter in voters.voters
+            for endpoint in voter.endpoints
+        )
 
     # --- what others want to know --------------------------------------------------------------
 

@@ -62,6 +62,9 @@ class SnapshotValid(Oracle):
         if isinstance(step.event, SnapshotTaken) and snapshot.end_offset > step.before.high_watermark:
             story = f"{life}: {snapshot} above {step.before.high_watermark}"
             raise Violation("R-28", story, "a snapshot of the future")
+        if snapshot not in life.node.outline.snapshots:
+            # A newer one was fetched while this one was written: it is of no use to anybody.
+            return
         data = snapshots_on(life.home.disk, durable=True).get(snapshot)
         if data is None:
             raise Violation("R-28", f"{life}: {snapshot} is not durable", "seen before it is durable")
