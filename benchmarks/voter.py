@@ -26,7 +26,7 @@ from barnabas.host.world import live
 from barnabas.model.errors import Refused
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
-from barnabas.node.replica import Replica, open_replica
+from barnabas.node.member import Member, open_member
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
@@ -72,13 +72,11 @@ class Board:
         self._tasks: Final = runtime.tasks.child("board")
         self._tally, self._tally_ns = 0, 0
         self.states: StateLog[Table, ConfigRecord]
-        self.replica: Replica
 
-    def attach(self, replica: Replica) -> None:
+    def attach(self, member: Member) -> None:
         """Learn which log it stands on."""
-        self.replica = replica
-        self.states = StateLog(replica.quorum, Table(), partial(encode_record, version=0))
-        replica.quorum.listen(self)
+        self.states = StateLog(member.quorum, Table(), partial(encode_record, version=0))
+        member.quorum.listen(self)
 
     async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
         """Take a snapshot."""
@@ -168,7 +166,7 @@ async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
     )
     address = Address("127.0.0.1", asked.ports[node_id])
     board = Board(runtime, node_id, asked)
-    board.attach(await open_replica(runtime, config, asked.directory, address, voters))
+    board.attach(await open_member(runtime, config, asked.directory, [address], voters))
     await asyncio.get_running_loop().create_future()
 
 

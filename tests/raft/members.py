@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from barnabas.model.errors import Refused
 from barnabas.model.ids import Uuid
-from barnabas.node.replica import Replica, open_replica
+from barnabas.node import member as seat
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
@@ -64,7 +64,7 @@ class Member:
         self.config: Final = config
         self.host: Final = f"n{config.key.id}"
         self.notes = Notes()
-        self.replica: Replica
+        self.seat: seat.Member
         self._world: Final = world
         self._voters: Final = voters
         self._jobs: Final[list[Job]] = []
@@ -72,7 +72,7 @@ class Member:
     @property
     def quorum(self) -> Quorum:
         """Its seat in the quorum."""
-        return self.replica.quorum
+        return self.seat.quorum
 
     @property
     def is_alive(self) -> bool:
@@ -98,8 +98,8 @@ class Member:
         self.notes = Notes()
         runtime.disk.make_directory(DIRECTORY)
         await runtime.disk.sync_directory("/")
-        listen = Address(self.host, PORT) if self.config.endpoints else None
-        self.replica = await open_replica(
+        listen = [Address(self.host, PORT)] if self.config.endpoints else []
+        self.seat = await seat.open_member(
             runtime, self.config, DIRECTORY, listen, self._voters, [self.notes]
         )
         while True:

@@ -165,7 +165,7 @@ def test_old_snapshots_go_when_there_is_too_much_and_a_restart_begins_with_the_n
 
 def test_a_leader_that_stops_tells_its_successor_not_to_wait() -> None:
     async def stop(member: Member) -> None:
-        await member.replica.close(1_000)
+        await member.seat.close(1_000)
 
     with quorum_of(3) as members:
         leader = members.leader()
@@ -180,7 +180,7 @@ def test_a_leader_that_stops_tells_its_successor_not_to_wait() -> None:
 
 async def describe(member: Member, leader: str) -> tuple[object, object]:
     """Ask a leader over the wire what an operator would ask."""
-    peers = Peers(member.replica.peers.runtime, "operator")
+    peers = Peers(member.seat.peers.runtime, "operator")
     address = Address(leader, PORT)
     topic = DescribeQuorumRequest.TopicData(
         topic_name="__cluster_metadata",

@@ -42,6 +42,7 @@ from barnabas.log.inspection import (
 )
 from barnabas.log.names import parse_directory
 from barnabas.model.ids import uuid_text
+from barnabas.node.bootstrap import BOOTSTRAP_CHECKPOINT
 from barnabas.records.batch import NO_SEQUENCE, SEQUENCE_MODULUS, BatchHeader
 from barnabas.records.compression import Codec
 from barnabas.runtime.disk import Disk
@@ -215,7 +216,9 @@ class Dump:
 
 
 def contents_of(path: str) -> Contents:
-    """Tell from its directory what the records of a file are."""
+    """Tell from its directory what the records of a file are; one file tells by its name."""
+    if path.endswith(f"/{BOOTSTRAP_CHECKPOINT}"):
+        return Contents.METADATA
     directory = path.rpartition("/")[0].rpartition("/")[2]
     parsed = parse_directory(directory)
     topic = "" if parsed is None else parsed.of.topic

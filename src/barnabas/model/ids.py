@@ -18,8 +18,12 @@ ZERO_UUID: Final = Uuid(bytes(16))
 """What Kafka sends for "no id"."""
 
 UUID_BYTES: Final = 16
+UUID_CHARACTERS_MAX: Final = 24
 
 FOREIGN: Final = str.maketrans("+/", "!!")
+
+RESERVED_DIRECTORY_IDS: Final = 100
+"""Kafka keeps the first so many numbers for what directories may be besides themselves."""
 
 
 def uuid_text(id_: Uuid) -> str:
@@ -28,13 +32,26 @@ def uuid_text(id_: Uuid) -> str:
 
 
 def parse_uuid(text: str) -> Uuid:
-    """Read an id as Kafka prints it; ``ValueError`` if it is none."""
+    """Read an id as Kafka prints it; ``ValueError`` in Kafka's words if it is none."""
+    if len(text) > UUID_CHARACTERS_MAX:
+        raise ValueError(
+            f"Input string with prefix `{text[:UUID_CHARACTERS_MAX]}` is too long to be decoded as "
+            f"a base64 UUID"
+        )
     try:
         # Only the alphabet that is safe in URLs: b64decode would take both.
         padded = text.translate(FOREIGN) + "=" * (-len(text) % 4)
         data = b64decode(padded, altchars=b"-_", validate=True)
     except ValueError as error:
-        raise ValueError(f"{text!r} is no id in base64: {error}") from None
+        raise ValueError(f"Input string `{text}` is no base64: {error}") from None
     if len(data) != UUID_BYTES:
-        raise ValueError(f"{text!r} is {len(data)} bytes in base64, and an id has {UUID_BYTES}")
+        raise ValueError(
+            f"Input string `{text}` decoded as {len(data)} bytes, which is not equal to the "
+            f"expected {UUID_BYTES} bytes of a base64-encoded UUID"
+        )
     return Uuid(data)
+
+
+def is_reserved_directory(directory_id: Uuid) -> bool:
+    """Tell whether no directory may have this id."""
+    return int.from_bytes(directory_id) < RESERVED_DIRECTORY_IDS

@@ -73,6 +73,13 @@ def begin_asked(replica: Replica, token: int, begin: BeginQuorumEpoch) -> list[E
     """Follow who leads, if it is news; it is told until the first fetch."""
     error = _refused(replica, begin)
     effects = [] if error else learn(replica, begin.leader_id, begin.epoch, begin.endpoints)
+    match replica.state:
+        case Prospective(epoch, leader, known, voted) if not error and leader == begin.leader_id:
+            # It was lost, and lives.  That others still know of it has to say nothing.
+            if replica.address(known) is not None:
+                effects += replica.become(Follower(epoch, leader, known, voted))
+        case _:
+            pass
     if not error and not begin.voter.matches(replica.config.key):
         error = ErrorCode.INVALID_VOTER_KEY
     return [*effects, Reply(token, EpochAnswer(replica.standing(error)))]

@@ -15,7 +15,6 @@ has forgotten its vote would give it twice, and an epoch could have two leaders 
 Kafka's FileQuorumStateStore.java and QuorumStateData.json fix it.
 """
 
-import base64
 import json
 from collections.abc import Mapping
 from typing import Final
@@ -23,7 +22,7 @@ from typing import Final
 from barnabas.log.checkpoints import Checkpoint
 from barnabas.log.names import TEMPORARY
 from barnabas.model.errors import CorruptLog
-from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid, parse_uuid, uuid_text
 from barnabas.raft.states import Election
 from barnabas.raft.voters import RECONFIGURABLE, ReplicaKey
 from barnabas.runtime.disk import Disk
@@ -91,7 +90,7 @@ def encode_election(election: Election, version: int, voters: tuple[int, ...]) -
             "leaderId": leader_id,
             "leaderEpoch": election.epoch,
             "votedId": voted_id,
-            "votedDirectoryId": base64.urlsafe_b64encode(directory_id).rstrip(b"=").decode(),
+            "votedDirectoryId": uuid_text(directory_id),
             DATA_VERSION: WITH_DIRECTORIES,
         }
     else:
@@ -146,9 +145,6 @@ def directory_in(told: Mapping[str, object], path: str) -> Uuid:
     """Return the directory of whom the vote was given to."""
     text = told.get("votedDirectoryId")
     try:
-        raw = base64.b64decode(f"{text}==", altchars=b"-_", validate=True)
-    except ValueError:
-        raw = b""
-    if not isinstance(text, str) or len(raw) != 16:
-        raise CorruptLog(f"{path}: votedDirectoryId is {text!r}, not a UUID; {WAY_OUT}")
-    return Uuid(raw)
+        return parse_uuid(str(text))
+    except ValueError as error:
+        raise CorruptLog(f"{path}: votedDirectoryId is {text!r}, not a UUID; {WAY_OUT}") from error

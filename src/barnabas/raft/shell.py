@@ -81,7 +81,7 @@ from barnabas.raft.messages import (
 from barnabas.raft.node import RaftNode
 from barnabas.raft.outline import SnapshotId
 from barnabas.raft.serving import question_of, refusal_of, response_of
-from barnabas.raft.states import Leader, Resigned
+from barnabas.raft.states import Leader, Resigned, State, leader_of, voted_in
 from barnabas.raft.storage import Storage
 from barnabas.records.snapshot import BATCH_BYTES_MAX, RECORD_OVERHEAD_BYTES_MAX
 from barnabas.runtime.clock import Timer as ClockTimer
@@ -262,13 +262,13 @@ class Quorum:
 
     # --- what others may ask -----------------------------------------------------------------
 
-    async def answer(self, request: Request, version: int) -> Response:
-        """Answer another replica, or an operator's tool."""
+    async def answer(self, request: Request, version: int, listener: str) -> Response:
+        """Answer another replica, or an operator's tool, that asks through one of our listeners."""
         if isinstance(request, DescribeQuorumRequest):
             now = Now(self._clock.now_ms(), self._clock.wall_ms())
             return describe(self.node, request, version, now)
         if isinstance(request, DescribeClusterRequest):
-            return describe_cluster(self.node, request, version, self.config.listener)
+            return describe_cluster(self.node, request, version, listener)
         try:
             question = question_of(request, self.config)
         except Refused as refused:
@@ -394,8 +394,10 @@ class Quorum:
             case StorePart(snapshot, position, data):
                 storage.store_part(snapshot, position, data)
             case Became(state):
-                log.info("[%s] became %s", self, state)
-                if not isinstance(state, Leader):
+                log.info("[%s] became %s", self, told(state, self.config.key.id))
+                if isinstance(state, Leader):
+                    self._runtime.probes.trace("raft.leads", epoch=state.epoch)
+                else:
                     self._fail_commits(f"this node became {type(state).__name__}")
                 self._wake_feeds()
             case Note(text):
@@ -563,3 +565,14 @@ def loaded(snapshot: Iterable[bytes]) -> Iterator[Committed]:
     """Yield the batches of a snapshot as a listener gets them."""
     for data in snapshot:
         yield from committed_in(data)
+
+
+def told(state: State, self_id: int) -> str:
+    """Return a state in one line of a log."""
+    leader, voted = leader_of(state, self_id), voted_in(state)
+    words = [f"{type(state).__name__} epoch={state.epoch}"]
+    if leader is not None:
+        words.append(f"leader={leader}")
+    if voted is not None:
+        words.append(f"voted={voted.id}")
+    return " ".join(words)

@@ -1,25 +1,28 @@
-"""One replica of the quorum, put together: its disk, its connections, its listener.
+"""One member of the quorum, put together: its disk, its connections, its listener.
 
-    ┌───────────────── Replica ─────────────────┐
-    │  server ─▶ Quorum ─▶ peers                │
-    │              │                            │
-    │           storage     __cluster_metadata  │
+    ┌───────────────── Member ──────────────────┐
+    │  servers ─▶ Quorum ─▶ peers               │
+    │               │                           │
+    │            storage   __cluster_metadata   │
     └───────────────────────────────────────────┘
 
-A voter listens, an observer does not.  What stands on the log (a state machine, a metadata loader)
-is handed in as listeners of the quorum.  The same parts in the simulator and on a host.
+A voter listens on each of its endpoints, an observer has none.  What stands on the log (a state
+machine, a metadata loader) is handed in as listeners of the quorum.  The same parts in the
+simulator and on a host.
 """
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from barnabas.log.config import LogConfig
 from barnabas.net.peers import Peers
 from barnabas.net.server import Context, Server, serve
 from barnabas.net.versions import Features
 from barnabas.raft.asking import KRAFT_VERSION
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Listener
+from barnabas.raft.opening import METADATA_LOG
 from barnabas.raft.shell import Quorum
 from barnabas.raft.storage import Storage
 from barnabas.raft.voters import NO_VOTERS, VoterSet
@@ -43,54 +46,59 @@ QUORUM_APIS: Final = (
 )
 
 
-class Replica:
-    """A running replica."""
+class Member:
+    """A member at work."""
 
-    def __init__(self, quorum: Quorum, peers: Peers, server: Server | None) -> None:
+    def __init__(self, quorum: Quorum, peers: Peers, servers: Sequence[Server]) -> None:
         self.quorum: Final = quorum
         self.peers: Final = peers
-        self.server: Final = server
+        self.servers: Final = servers
 
     async def close(self, timeout_ms: int) -> None:
         """End in good order, within a time."""
         await self.quorum.stop(timeout_ms)
-        if self.server is not None:
-            await self.server.close()
+        for server in self.servers:
+            await server.close()
         await self.peers.close()
 
 
-async def open_replica(
+async def open_member(
     runtime: Runtime,
     config: RaftConfig,
     directory: str,
-    listen: Address | None,
+    listen: Sequence[Address],
     configured: VoterSet = NO_VOTERS,
     listeners: Sequence[Listener] = (),
-) -> Replica:
-    """Read what is in the metadata directory, listen, and begin.
+    log: LogConfig = METADATA_LOG,
+) -> Member:
+    """Read what is in the metadata directory, listen for each endpoint, and begin.
 
-    ``OSError`` if the address cannot be had; whatever the disk says if it does not hold a replica.
+    ``OSError`` if an address cannot be had; what ``Storage.open`` says if the directory is not to
+    be believed.
     """
-    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock)
+    assert len(listen) == len(config.endpoints), f"{listen} for {config.endpoints}"
+    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log)
     peers = Peers(runtime, f"raft-client-{config.key.id}")
     quorum = Quorum(runtime, config, storage, peers.ask)
-    server = None
-    if listen is not None:
-        server = await serve(
+    served = ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS))
+    servers = [
+        await serve(
             runtime,
-            listen,
-            ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS)),
+            address,
+            served,
             {key: partial(answered, quorum) for key in QUORUM_APIS},
-            name=config.listener,
+            name=endpoint.listener,
             features=partial(told_features, quorum),
         )
+        for endpoint, address in zip(config.endpoints, listen, strict=True)
+    ]
     quorum.start(listeners)
-    return Replica(quorum, peers, server)
+    return Member(quorum, peers, servers)
 
 
 async def answered(quorum: Quorum, context: Context, request: Request) -> Response:
     """Let the quorum answer."""
-    return await quorum.answer(request, context.api_version)
+    return await quorum.answer(request, context.api_version, context.listener)
 
 
 def told_features(quorum: Quorum) -> Features:
