@@ -4,7 +4,7 @@
                                                │
                                              Keeper: a replicated table, its snapshots, its writers
 
-The same parts as in ``node.replica``, put together here so that everything that is said to others
+The same parts as in ``node.member``, put together here so that everything that is said to others
 passes by the oracles: ``told`` hears each question and each answer at the instant it leaves.
 """
 
@@ -19,7 +19,7 @@ from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.net.peers import Peers
 from barnabas.net.server import Context, serve
-from barnabas.node.replica import QUORUM_APIS, told_features
+from barnabas.node.member import QUORUM_APIS, told_features
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.control_records import kraft_version, snapshot_footer, snapshot_header
 from barnabas.raft.control_records import voters_record
@@ -267,7 +267,7 @@ class Controller:
         return await self.peers.ask(to, request, timeout_ms)
 
     async def _answered(self, context: Context, request: Request) -> Response:
-        response = await self.quorum.answer(request, context.api_version)
+        response = await self.quorum.answer(request, context.api_version, LISTENER)
         self._audience.told(self.name, response, request)
         return response
 
@@ -286,7 +286,7 @@ class Controller:
 
         async def asks() -> None:
             try:
-                end(await self.quorum.answer(request, version))
+                end(await self.quorum.answer(request, version, LISTENER))
             except Refused:
                 # It stops, and says so to whoever waits.
                 return
