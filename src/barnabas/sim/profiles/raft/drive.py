@@ -223,6 +223,26 @@ class Keeper:
         return "done"
 
 
+class Latecomer:
+    """A listener that comes when everything has begun, and is told all the same."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.known: tuple[int | None, int] | None = None
+
+    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+        """Take a snapshot."""
+        self.offset = snapshot.end_offset
+
+    async def commit(self, batches: Sequence[Committed]) -> None:
+        """Take what comes next."""
+        self.offset = batches[-1].end_offset
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
+        """Learn who leads."""
+        self.known = leader_id, epoch
+
+
 class Controller:
     """One life of the process."""
 
@@ -235,6 +255,7 @@ class Controller:
         self.peers: Final = Peers(runtime, f"raft-client-{part.config.key.id}")
         self.quorum: Final = Quorum(runtime, part.config, storage, self._ask)
         self.keeper: Final = Keeper(runtime, self.quorum, part, audience)
+        self.latecomer: Latecomer | None = None
         self._audience: Final = audience
         self._tasks: Final = runtime.tasks.child("clients")
 
@@ -255,6 +276,9 @@ class Controller:
         self.quorum.start([self.keeper])
         self.runtime.probes.trace("table.up")
         try:
+            await self.runtime.clock.sleep_ms(part.config.fetch_timeout_ms)
+            self.latecomer = Latecomer()
+            self.quorum.listen(self.latecomer)
             await asyncio.Event().wait()
         finally:
             await self.quorum.stop(part.config.request_timeout_ms)

@@ -7,10 +7,10 @@ from barnabas.raft.effects import Reply
 from barnabas.raft.events import Asked, Flushed
 from barnabas.raft.messages import Fetch, Vote, VoteAnswer
 from barnabas.raft.states import Leader
-from barnabas.raft.voters import ReplicaKey, Voter, VoterSet
+from barnabas.raft.voters import ReplicaKey, Voter
 from barnabas.sim.profiles.raft.disks import Vote as Durable, vote_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 
 
@@ -139,26 +139,17 @@ class CommitRule(Oracle):
     def _said(
         self, voter: Voter, life: Life, told: dict[ReplicaKey, int], step: Step, reached: int
     ) -> bool:
-        if voter.key.matches(life.key):
+        if is_seat(voter.key, life.key):
             return step.after.flushed >= reached
-        return any(voter.key.matches(key) and end >= reached for key, end in told.items())
+        return any(is_seat(voter.key, key) and end >= reached for key, end in told.items())
 
     def _holds(self, voter: Voter, life: Life, reached: int, epoch: int) -> bool:
-        if life.unread_from is not None and voter.key.matches(life.key):
+        if life.unread_from is not None and is_seat(voter.key, life.key):
             # Its disk is looked at when it has done what was decided.
             return True
         return any(
-            voter.key.matches(home.key) and home.holds(reached, epoch) for home in self._homes
+            is_seat(voter.key, home.key) and home.holds(reached, epoch) for home in self._homes
         )
-
-
-def holders(homes: Sequence[Home], voters: VoterSet, end: int, epoch: int) -> list[int]:
-    """Return the voters that durably have what is below an offset."""
-    return [
-        voter.key.id
-        for voter in voters.voters
-        if any(voter.key.matches(home.key) and home.holds(end, epoch) for home in homes)
-    ]
 
 
 class Durability(Oracle):

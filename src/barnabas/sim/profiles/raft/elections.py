@@ -30,7 +30,7 @@ from barnabas.raft.states import (
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.disks import NO_VOTE, Batch, Vote as Durable, vote_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, has_seat
 from barnabas.sim.world import Violation
 
 
@@ -45,8 +45,7 @@ def voted(state: State) -> ReplicaKey | None:
 
 def votes_here(life: Life, voters: VoterSet) -> bool:
     """Tell whether a replica is a voter of a set: by its directory, where that is known."""
-    voter = voters.by_id(life.key.id)
-    return voter is not None and life.quorum.config.can_vote and voter.key.matches(life.key)
+    return life.quorum.config.can_vote and has_seat(voters, life.key)
 
 
 class ElectionSafety(Oracle):
@@ -404,7 +403,7 @@ class CheckQuorum(Oracle):
     def _hear(
         self, watch: Watch, replica: ReplicaKey, epoch: int, voters: VoterSet, needed: int, at_ms: int
     ) -> None:
-        if epoch == watch.state.epoch and voters.contains(replica):
+        if epoch == watch.state.epoch and has_seat(voters, replica):
             watch.heard[replica.id] = None
         if len(watch.heard) >= needed:
             watch.heard.clear()

@@ -1,5 +1,6 @@
 """All oracles of the quorum, and who tells each of them what."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from barnabas.model.errors import ErrorCode
@@ -173,6 +174,14 @@ class Judges:
                 self._handed.listened(life, keeper)
         except Violation as violation:
             self._world.found(violation)
+
+    def quiet(self, controllers: Sequence[Controller]) -> None:
+        """Look at everybody's listeners when nothing is new any more."""
+        for each in controllers:
+            life = self.watch.lives[each.name]
+            self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
+            if each.latecomer is not None:
+                self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
 
     def administered(self, request: Request, error: ErrorCode) -> None:
         """Learn how a change of the voters ended."""

@@ -16,6 +16,7 @@ from barnabas.sim.plan import Plan
 from barnabas.sim.profiles.raft.drive import Controller, Part
 from barnabas.sim.profiles.raft.history import Written
 from barnabas.sim.profiles.raft.judges import Judges
+from barnabas.sim.profiles.raft.lives import has_seat, is_seat
 from barnabas.sim.world import Violation, World
 
 # In units of the longest election and fetch timeout together; and of the election timeout.
@@ -99,7 +100,7 @@ class Healing:
         """Tell whether these hosts are a majority of every voter set that anybody goes by."""
         keys = [self._scene.part_of(host).config.key for host in self._hosts]
         for voters in self._scene.judges.voter_sets():
-            here = [voter for voter in voters.voters if any(map(voter.key.matches, keys))]
+            here = [voter for voter in voters.voters if any(is_seat(voter.key, key) for key in keys)]
             if len(here) < voters.majority:
                 return False
         return True
@@ -114,10 +115,10 @@ class Healing:
             each = self._scene.living(host)
             if each is None:
                 continue
-            node = each.quorum.node
+            node, own = each.quorum.node, each.quorum.config.key
             before = node.voters.set_at(node.high_watermark)
             is_open = node.voters.current_offset >= node.high_watermark
-            if is_open and before.contains(node.config.key) and not node.is_voter:
+            if is_open and has_seat(before, own) and not has_seat(node.voters.current, own):
                 return True
         return False
 

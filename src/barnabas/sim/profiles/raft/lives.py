@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from barnabas.model.ids import ZERO_UUID
 from barnabas.model.value import value
 from barnabas.raft.effects import Ask, Became, Effect
 from barnabas.raft.events import Event, Started
@@ -21,6 +22,19 @@ from barnabas.raft.states import State
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.disk import SimDisk
 from barnabas.sim.profiles.raft.disks import Batch, LogView
+
+
+def is_seat(seat: ReplicaKey, key: ReplicaKey) -> bool:
+    """Tell whether a voter's seat is this replica's: by its directory, where that is known.
+
+    Written down once more, for the product's own comparison is one of the things to be judged.
+    """
+    return seat.id == key.id and seat.directory_id in (ZERO_UUID, key.directory_id)
+
+
+def has_seat(voters: VoterSet, key: ReplicaKey) -> bool:
+    """Tell whether a replica is one of these voters."""
+    return any(is_seat(voter.key, key) for voter in voters.voters)
 
 
 class Facts(NamedTuple):

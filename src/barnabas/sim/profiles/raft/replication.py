@@ -34,7 +34,7 @@ from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch
 from barnabas.sim.profiles.raft.ghost import Elected, Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, has_seat
 from barnabas.sim.world import Violation
 from barnabas.wire import codec
 from barnabas.wire.messages.stored.leader_change_message import LeaderChangeMessage
@@ -340,7 +340,7 @@ class ObserverNeutral(Oracle):
     def step(self, step: Step) -> None:
         before = step.before
         match step.event:
-            case Asked(_, Fetch(replica=replica)) if not before.voters.contains(replica):
+            case Asked(_, Fetch(replica=replica)) if not has_seat(before.voters, replica):
                 pass
             case _:
                 return

@@ -208,6 +208,7 @@ class RaftScene:
     def audit(self, world: World) -> None:
         """Compare what clients know with what is committed, before and after a restart of all."""
         self.judges.compare_history(self.written)
+        self.judges.quiet([each for host in self.hosts if (each := self.living(host)) is not None])
         for host in self.hosts:
             world.cut_power(host, "block")
         for host in self.hosts:
@@ -302,9 +303,9 @@ class RaftScene:
                 raise AssertionError(f"nobody knows how to {what} with {arguments}")
 
     def _add(self, host: str, chooser: int) -> None:
-        """Add a controller with the disk that it has now."""
-        claimants = self.claimants()
-        if self.is_static or not claimants:
+        """Add a controller with the disk that it has now; ask whoever leads, claimed or not."""
+        leaders = self.leaders(self.hosts)
+        if self.is_static or not leaders:
             return
         part = self.part_of(host)
         key, endpoint = part.config.key, part.config.endpoints[0]
@@ -320,14 +321,14 @@ class RaftScene:
             ],
             ack_when_committed=chooser % 2 == 0,
         )
-        self._administer(claimants[chooser % len(claimants)], request, "added")
+        self._administer(leaders[chooser % len(leaders)], request, "added")
 
     def _remove(self, host: str, chooser: int) -> None:
         """Remove whoever votes with a host's id, if enough others that have their disks stay."""
-        claimants = self.claimants()
-        if self.is_static or not claimants or self._unreachable():
+        leaders = self.leaders(self.hosts)
+        if self.is_static or not leaders or self._unreachable():
             return
-        leader = claimants[chooser % len(claimants)]
+        leader = leaders[chooser % len(leaders)]
         voter = leader.quorum.node.voters.current.by_id(id_of(host))
         if voter is None:
             return

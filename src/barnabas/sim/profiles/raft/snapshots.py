@@ -87,7 +87,10 @@ class SnapshotValid(Oracle):
 
 
 class SnapshotCoversStart(Oracle):
-    """R-29: a log that begins late begins where a whole, durable snapshot ends; the newest stays."""
+    """R-29: a log that does not begin at 0 begins where a whole, durable snapshot ends.
+
+    The newest snapshot stays.
+    """
 
     def opened(self, life: Life) -> None:
         self._check(life, life.facts.start)
@@ -109,8 +112,7 @@ class SnapshotCoversStart(Oracle):
         if start == 0:
             return
         durable = snapshots_on(life.home.disk, durable=True)
-        covering = [each for each in durable if each.end_offset >= start]
-        if not covering:
+        if not any(each.end_offset == start for each in durable):
             story = f"{life} begins at {start}; durable are {[str(each) for each in durable]}"
             raise Violation("R-29", story, "a log without a beginning")
 
