@@ -41,6 +41,8 @@ RECORDS: Final = "Records: rules over records over codecs over the header"
 CYCLES: Final = "No cycles between sibling modules"
 MESSAGES: Final = "Messages know how they are declared and nothing else"
 LOG: Final = "Log: the directory over what changes a log over the log over its parts"
+NODE: Final = "Node: what is done over what is read"
+NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SIMULATED: Final = "The simulated world has no door to the real one"
 
@@ -69,6 +71,7 @@ VIOLATIONS: Final = (
     Violation("wire/connection.py", "from backports import zstd", CODECS),
     Violation("records/control.py", "from barnabas.wire import codec", LAYERS),
     Violation("records/record.py", "from barnabas.records import builder", RECORDS),
+    Violation("records/control.py", "from barnabas.records import snapshot", RECORDS),
     Violation("records/validation.py", "import time", WORLD),
     Violation("wire/structs.py", "from barnabas.wire import codec", CYCLES),
     Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
@@ -76,6 +79,11 @@ VIOLATIONS: Final = (
     Violation("log/index.py", "from barnabas.log import partition_log", LOG),
     Violation("log/segment.py", "import os", WORLD),
     Violation("log/partition_log.py", "import asyncio", CORES),
+    Violation("net/server.py", "from barnabas.net import peers", NET),
+    Violation("net/peers.py", "import socket", WORLD),
+    Violation("net/server.py", "from barnabas.host import network", LAYERS),
+    Violation("node/config.py", "from barnabas.node import format", NODE),
+    Violation("node/properties.py", "import os", WORLD),
     Violation("sim/network.py", "from barnabas.sim import driver", DRIVER),
     Violation("sim/network.py", "import socket", SIMULATED),
     Violation("sim/kernel.py", "import time", SIMULATED),

@@ -18,6 +18,11 @@ class Command:
 
 COMMANDS: Final[dict[str, Command]] = {
     "dump-log": Command("barnabas.cli.dump_log", "print what the files of a log hold"),
+    "metadata-quorum": Command(
+        "barnabas.cli.metadata_quorum", "who votes and leads; add and remove controllers"
+    ),
+    "node": Command("barnabas.cli.node", "be one node of a cluster"),
+    "storage": Command("barnabas.cli.storage", "format a node's directories, and look at them"),
     "wire": Command("barnabas.cli.wire", "look at the protocol: APIs, layouts, bytes"),
 }
 

@@ -23,6 +23,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from barnabas.model.errors import ProtocolError
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import InvalidRecord
@@ -31,7 +32,7 @@ from barnabas.records.record import Record
 from barnabas.wire import codec
 from barnabas.wire.layout import Layout, valid_versions
 from barnabas.wire.messages import message_class, message_names
-from barnabas.wire.primitives import read_uvarint
+from barnabas.wire.metadata_records import read_frame, record_names
 from barnabas.wire.structs import ArrayOf, Kind, Message, Scalar, Struct, alike, defaults_of
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
@@ -61,9 +62,6 @@ CONTROL_MESSAGES: Final = {
     ControlType.KRAFT_VERSION: "KRaftVersionRecord",
     ControlType.KRAFT_VOTERS: "VotersRecord",
 }
-
-METADATA_FRAME: Final = 1
-"""Every metadata record begins with the version of this framing (KIP-631)."""
 
 
 @value
@@ -136,12 +134,8 @@ def metadata(record: Record) -> Json:
     if record.value is None:
         raise InvalidRecord("a metadata record without a value")
     data = bytes(record.value)
-    frame, at = read_uvarint(data, 0)
-    if frame != METADATA_FRAME:
-        raise InvalidRecord(f"a metadata record in frame version {frame}")
-    kind, at = read_uvarint(data, at)
-    version, at = read_uvarint(data, at)
-    name = stored(Contents.METADATA).get(kind)
+    kind, version, at = read_frame(data)
+    name = record_names().get(kind)
     if name is None:
         raise InvalidRecord(f"a metadata record of type {kind}")
     message = decoded(name, version, data[at:])
@@ -222,7 +216,7 @@ def field_json(kind: Kind, held: object, version: int) -> Json:
         case _, Struct():
             return as_json(held, version)
         case Scalar(name="uuid"), bytes():
-            return base64.urlsafe_b64encode(held).rstrip(b"=").decode()
+            return uuid_text(Uuid(held))
         case _, (bytes() | bytearray() | memoryview()):
             return base64.b64encode(held).decode()
         case _, float() if not math.isfinite(held):
@@ -243,16 +237,15 @@ def camel(name: str) -> str:
 
 @cache
 def stored(contents: Contents) -> Mapping[int, str]:
-    """Return the messages of a topic by the number that stands before them, without Key or Value.
+    """Return the messages of coordinators by the number that stands before them, without Value.
 
     Every message has to be loaded to know its number, so this is done when it is first asked.
     """
-    suffix = "Record" if contents is Contents.METADATA else "Value"
     found = {}
     for name in message_names():
-        number = message_class(name).API_KEY if name.endswith(suffix) else -1
-        stem = name if contents is Contents.METADATA else name.removesuffix(suffix)
-        if number >= 0 and (suffix == "Record" or WRITERS.get(stem, Contents.GROUPS) is contents):
+        number = message_class(name).API_KEY if name.endswith("Value") else -1
+        stem = name.removesuffix("Value")
+        if number >= 0 and WRITERS.get(stem, Contents.GROUPS) is contents:
             found[number] = stem
     return found
 

@@ -9,6 +9,7 @@ In reading order:
   is first needed, and ``primitives`` holds what that code calls.
 - ``apis``: which APIs a listener serves, in which versions.
 - ``frames``: a size, a header, a body.
+- ``metadata_records``: the same for records of the metadata log, which say their type.
 - ``rendering``: messages as plain data, for people and for JSON.
 - ``connection`` (``barnabas.wire.connection``): both ends of a connection, from bytes to requests
   and from responses to bytes.
