@@ -1,1 +1,0 @@
-"""A quorum on machines, networks and disks that do everything they can do."""
