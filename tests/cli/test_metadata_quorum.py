@@ -43,7 +43,9 @@ def test_the_status_is_printed_as_kafka_prints_it() -> None:
         "MaxFollowerLag:         30",
         "MaxFollowerLagTimeMs:   500",
     ]
-    one = f'{{"id": 1, "directoryId": "{uuid_text(IDS[1])}", "endpoints": ["CONTROLLER://n1:9093"]}}'
+    one = (
+        f'{{"id": 1, "directoryId": "{uuid_text(IDS[1])}", "endpoints": ["CONTROLLER://n1:9093"]}}'
+    )
     assert lines[6].startswith(f"CurrentVoters:          [{one}, ")
     assert lines[7] == "CurrentObservers:       []"
 

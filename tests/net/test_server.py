@@ -1,7 +1,5 @@
 """A listener, in both worlds: order, waiting, bounds, and peers that misbehave."""
 
-
-
 from barnabas.runtime.runtime import Runtime
 from tests.net.talk import (
     InNastySim,
