@@ -164,6 +164,15 @@ def test_a_cut_is_durable_when_it_returns() -> None:
         run(again.truncate(81))
 
 
+def test_what_a_snapshot_sums_up_is_never_cut() -> None:
+    storage = opened(Machine())
+    filled(storage)
+    run(storage.write_snapshot(SnapshotId(82, 2), [], 0))
+    with pytest.raises(AssertionError, match="cut at 41, below the snapshot"):
+        run(storage.truncate(41))
+    run(storage.truncate(82))
+
+
 def test_voters_follow_the_log() -> None:
     machine = Machine()
     storage = opened(machine, NO_VOTERS)
