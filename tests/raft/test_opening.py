@@ -81,6 +81,7 @@ def installed(storage: Storage, held: bytes, is_done: bool) -> None:
     if is_done or outline.end_offset == 500:
         assert (outline.start_offset, outline.end_offset) == (500, 500)
         assert outline.snapshots == [FOREIGN]
+        assert outline.last == FOREIGN
         assert len(b"".join(storage.read_snapshot(FOREIGN))) > 500
     else:
         assert outline.snapshots == [FIRST, SECOND]
@@ -178,6 +179,29 @@ def test_a_crash_at_any_point_leaves_what_was_or_what_is_to_be(scene: str) -> No
             verdict(once_more, held, is_done)
             assert shown(once_more) == before, "what an opening has shown is durable"
             assert not any(name.endswith(".part") for name in machine.process.names(DIRECTORY))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scene", SCENES)
+def test_a_crash_in_the_middle_of_opening_changes_nothing_of_that(scene: str) -> None:
+    work, verdict = SCENES[scene]
+    for at in range(2, operations_of(work) + 1, 13):
+        step, is_open = 0, False
+        while not is_open:
+            step += 7
+            machine, storage, held = prepared(at)
+            machine.crash_at = machine.operations + at
+            with pytest.raises(Crashed):
+                run(work(storage))
+            machine.crash(WAYS[at % len(WAYS)])
+            machine.crash_at = machine.operations + step
+            try:
+                opened(machine)
+                is_open = True
+            except Crashed:
+                pass
+            machine.crash(WAYS[step % len(WAYS)])
+            verdict(opened(machine), held, False)
 
 
 def shown(storage: Storage) -> object:
