@@ -3,7 +3,6 @@
 import json
 from bisect import bisect_left
 from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 
@@ -442,26 +441,6 @@ def test_a_batch_whose_length_or_format_has_gone_bad_is_named(at: int) -> None:
     overwrite(machine, name, headers(storage)[0].size_bytes + at, b"\x01")
     with pytest.raises(CorruptLog, match=rf"{name} at \d+"):
         storage.read(1, 7, 1 << 20)
-
-
-def test_a_snapshot_waits_for_a_flush_that_reaches_it() -> None:
-    # A flush that is under way when the log is cut says less than it had set out to.
-    machine = Machine()
-    storage = opened(machine)
-    leading(storage, 1)
-    appended(storage, 1, b"a")
-    appended(storage, 1, b"b")
-    machine.hold()
-    writing = storage.write_snapshot(SnapshotId(2, 1), [b"x"], 0)
-    writing.send(None)
-    cutting = storage.truncate(2)
-    with suppress(StopIteration):
-        while True:
-            cutting.send(None)
-    machine.let_go()
-    assert run(writing)
-    machine.crash("data-first")
-    assert opened(machine).end_offset == 2
 
 
 def test_after_an_error_of_the_disk_nothing_goes_on() -> None:
