@@ -306,7 +306,7 @@ class Quorum:
             effects = self.node.step(event, self._clock.now_ms())
             self.story.append((self._clock.now_ms(), event, effects))
             self._effects.extend(effects)
-            self._runtime.probes.trace("raft.step")
+            self._runtime.probes.trace("raft.step", event=type(event).__name__)
         if self.node.is_stopped:
             self._stopped.set()
 

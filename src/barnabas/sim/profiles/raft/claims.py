@@ -3,7 +3,7 @@
 from typing import Final
 
 from barnabas.raft.effects import AppendRecords
-from barnabas.raft.states import Leader
+from barnabas.raft.states import Leader, Resigned
 from barnabas.sim.profiles.raft.drive import Keeper
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
@@ -66,6 +66,17 @@ class ClaimProtocol(Oracle):
             story = f"{life} claims {epoch} and has not resigned {keeper.states.epoch}"
             raise Violation("R-26", story, "claimed without resigning")
         claimed.append(epoch)
+
+    def caught_up(self, life: Life, known: tuple[int | None, int] | None, offset: int) -> None:
+        """Look at a listener when all is quiet: it knows who leads, and has everything."""
+        node = life.node
+        leads = node.leader_id if not isinstance(node.state, Resigned) else None
+        if known != (leads, node.epoch) or offset < node.high_watermark:
+            story = (
+                f"{life} is {node.state} and has committed {node.high_watermark}; a listener at "
+                f"{offset} knows {known}"
+            )
+            raise Violation("R-26", story, "a listener was forgotten")
 
     def step(self, step: Step) -> None:
         for effect in step.effects:

@@ -4,7 +4,7 @@
                                                │
                                              Keeper: a replicated table, its snapshots, its writers
 
-The same parts as in ``node.replica``, put together here so that everything that is said to others
+The same parts as in ``node.member``, put together here so that everything that is said to others
 passes by the oracles: ``told`` hears each question and each answer at the instant it leaves.
 """
 
@@ -19,7 +19,7 @@ from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.net.peers import Peers
 from barnabas.net.server import Context, serve
-from barnabas.node.replica import QUORUM_APIS, told_features
+from barnabas.node.member import QUORUM_APIS, told_features
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.control_records import kraft_version, snapshot_footer, snapshot_header
 from barnabas.raft.control_records import voters_record
@@ -160,8 +160,7 @@ class Keeper:
             self.offset = batch.end_offset
             self.bytes_since_snapshot += batch.size_bytes
             self._audience.listened(self._name, self, "commit")
-            if self.bytes_since_snapshot >= self._part.snapshot_bytes:
-                self.begin_snapshot(batch)
+            self.consider_snapshot(batch)
         self._runtime.probes.trace("table.committed", end=self.offset)
 
     def replay(self, batch: Committed) -> None:
@@ -192,9 +191,9 @@ class Keeper:
 
     # --- snapshots ---------------------------------------------------------------------------
 
-    def begin_snapshot(self, batch: Committed) -> None:
-        """Write a snapshot of everything up to a batch, while everything else goes on."""
-        if self.writing_snapshot:
+    def consider_snapshot(self, batch: Committed) -> None:
+        """Write a snapshot of everything up to a batch if one is due, while all else goes on."""
+        if self.writing_snapshot or self.bytes_since_snapshot < self._part.snapshot_bytes:
             return
         self.writing_snapshot, self.bytes_since_snapshot = True, 0
         snapshot = SnapshotId(batch.end_offset, batch.epoch)
@@ -207,6 +206,9 @@ class Keeper:
         await self.quorum.write_snapshot(snapshot, values, append_ms)
         self.writing_snapshot = False
         self._runtime.probes.trace("table.snapshot", end=snapshot.end_offset)
+        if self.handed:
+            # Enough for the next one may have come meanwhile.
+            self.consider_snapshot(self.handed[-1])
 
     # --- writing -----------------------------------------------------------------------------
 
@@ -221,6 +223,26 @@ class Keeper:
         return "done"
 
 
+class Latecomer:
+    """A listener that comes when everything has begun, and is told all the same."""
+
+    def __init__(self) -> None:
+        self.offset = 0
+        self.known: tuple[int | None, int] | None = None
+
+    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+        """Take a snapshot."""
+        self.offset = snapshot.end_offset
+
+    async def commit(self, batches: Sequence[Committed]) -> None:
+        """Take what comes next."""
+        self.offset = batches[-1].end_offset
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
+        """Learn who leads."""
+        self.known = leader_id, epoch
+
+
 class Controller:
     """One life of the process."""
 
@@ -233,6 +255,7 @@ class Controller:
         self.peers: Final = Peers(runtime, f"raft-client-{part.config.key.id}")
         self.quorum: Final = Quorum(runtime, part.config, storage, self._ask)
         self.keeper: Final = Keeper(runtime, self.quorum, part, audience)
+        self.latecomer: Latecomer | None = None
         self._audience: Final = audience
         self._tasks: Final = runtime.tasks.child("clients")
 
@@ -253,6 +276,9 @@ class Controller:
         self.quorum.start([self.keeper])
         self.runtime.probes.trace("table.up")
         try:
+            await self.runtime.clock.sleep_ms(part.config.fetch_timeout_ms)
+            self.latecomer = Latecomer()
+            self.quorum.listen(self.latecomer)
             await asyncio.Event().wait()
         finally:
             await self.quorum.stop(part.config.request_timeout_ms)
@@ -265,7 +291,7 @@ class Controller:
         return await self.peers.ask(to, request, timeout_ms)
 
     async def _answered(self, context: Context, request: Request) -> Response:
-        response = await self.quorum.answer(request, context.api_version)
+        response = await self.quorum.answer(request, context.api_version, LISTENER)
         self._audience.told(self.name, response, request)
         return response
 
@@ -284,7 +310,7 @@ class Controller:
 
         async def asks() -> None:
             try:
-                end(await self.quorum.answer(request, version))
+                end(await self.quorum.answer(request, version, LISTENER))
             except Refused:
                 # It stops, and says so to whoever waits.
                 return

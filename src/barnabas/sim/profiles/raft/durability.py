@@ -7,10 +7,10 @@ from barnabas.raft.effects import Reply
 from barnabas.raft.events import Asked, Flushed
 from barnabas.raft.messages import Fetch, Vote, VoteAnswer
 from barnabas.raft.states import Leader
-from barnabas.raft.voters import ReplicaKey, Voter, VoterSet
+from barnabas.raft.voters import ReplicaKey, Voter
 from barnabas.sim.profiles.raft.disks import Vote as Durable, vote_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 
 
@@ -20,29 +20,12 @@ class VoteOnce(Oracle):
     ``telling`` is asked at the instant at which a message leaves.
     """
 
-    def step(self, step: Step) -> None:
-        match step.event:
-            case Asked(token, Vote(pre_vote=False) as vote):
-                for effect in step.effects:
-                    match effect:
-                        case Reply(answered, VoteAnswer(granted=True)) if answered == token:
-                            self._vote(step.life, vote.epoch, vote.candidate)
-                        case _:
-                            pass
-            case _:
-                pass
-        for ask in step.asks():
-            if isinstance(ask.question, Vote) and not ask.question.pre_vote:
-                self._vote(step.life, ask.question.epoch, step.life.key)
-
-    def _vote(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
+    def telling(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
+        """Look at the disk while a vote of this replica goes out."""
         known = life.home.votes.setdefault(epoch, candidate)
         if known != candidate:
             story = f"{life} votes for {candidate} in epoch {epoch}, and has for {known}"
             raise Violation("R-02", story, "two votes in one epoch")
-
-    def telling(self, life: Life, epoch: int, candidate: ReplicaKey) -> None:
-        """Look at the disk while a vote of this replica goes out."""
         found = vote_on(life.home.disk, durable=True)
         given = found.voted is not None and found.voted.id == candidate.id
         # Whoever has been elected since, or knows who was, need not remember.
@@ -156,26 +139,17 @@ class CommitRule(Oracle):
     def _said(
         self, voter: Voter, life: Life, told: dict[ReplicaKey, int], step: Step, reached: int
     ) -> bool:
-        if voter.key.matches(life.key):
+        if is_seat(voter.key, life.key):
             return step.after.flushed >= reached
-        return any(voter.key.matches(key) and end >= reached for key, end in told.items())
+        return any(is_seat(voter.key, key) and end >= reached for key, end in told.items())
 
     def _holds(self, voter: Voter, life: Life, reached: int, epoch: int) -> bool:
-        if life.unread_from is not None and voter.key.matches(life.key):
+        if life.unread_from is not None and is_seat(voter.key, life.key):
             # Its disk is looked at when it has done what was decided.
             return True
         return any(
-            voter.key.matches(home.key) and home.holds(reached, epoch) for home in self._homes
+            is_seat(voter.key, home.key) and home.holds(reached, epoch) for home in self._homes
         )
-
-
-def holders(homes: Sequence[Home], voters: VoterSet, end: int, epoch: int) -> list[int]:
-    """Return the voters that durably have what is below an offset."""
-    return [
-        voter.key.id
-        for voter in voters.voters
-        if any(voter.key.matches(home.key) and home.holds(end, epoch) for home in homes)
-    ]
 
 
 class Durability(Oracle):
@@ -203,7 +177,7 @@ class FsyncMeansDurable(Oracle):
 
     def step(self, step: Step) -> None:
         match step.event:
-            case Flushed(end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
+            case Flushed(_, end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
                 story = f"{step.life} counts {step.after.flushed} as flushed, not {end_offset}"
                 raise Violation("S-08", story, "flushed by word")
             case _:

@@ -30,7 +30,7 @@ from barnabas.raft.states import (
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.disks import NO_VOTE, Batch, Vote as Durable, vote_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, has_seat
 from barnabas.sim.world import Violation
 
 
@@ -45,8 +45,7 @@ def voted(state: State) -> ReplicaKey | None:
 
 def votes_here(life: Life, voters: VoterSet) -> bool:
     """Tell whether a replica is a voter of a set: by its directory, where that is known."""
-    voter = voters.by_id(life.key.id)
-    return voter is not None and life.quorum.config.can_vote and voter.key.matches(life.key)
+    return life.quorum.config.can_vote and has_seat(voters, life.key)
 
 
 class ElectionSafety(Oracle):
@@ -97,8 +96,7 @@ class EpochMonotonic(Oracle):
             raise Violation("R-03", f"{life} starts in {life.facts.epoch}", "begins in the past")
 
     def step(self, step: Step) -> None:
-        states = step.states
-        for before, after in zip(states, states[1:], strict=False):
+        for before, after in step.changes:
             if after.epoch < before.epoch:
                 raise Violation("R-03", f"{step.life}: {after} after {before}", "an epoch went back")
 
@@ -107,8 +105,7 @@ class NoVoteAmnesia(Oracle):
     """R-04: what keeps the epoch keeps the vote, unless it leads or has led and never grants again."""
 
     def step(self, step: Step) -> None:
-        states = step.states
-        for before, after in zip(states, states[1:], strict=False):
+        for before, after in step.changes:
             if after.epoch != before.epoch or isinstance(after, Leader | Resigned):
                 continue
             vote = voted(before)
@@ -160,16 +157,12 @@ class LegalTransition(Oracle):
     """R-05: only the transitions of table 1.3 happen."""
 
     def step(self, step: Step) -> None:
-        states = step.states
-        if isinstance(step.event, Started):
-            # What it is at first is told as well.
-            states = states[1:]
-        for before, after in zip(states, states[1:], strict=False):
+        for before, after in step.changes:
             if not legal(before, after):
                 place = f"{type(before).__name__} to {type(after).__name__}"
                 raise Violation("R-05", f"{step.life}: {after} after {before}", place)
-        if states and states[-1] != step.after.state:
-            story = f"{step.life} is {step.after.state} and said that it became {states[-1]}"
+        if step.states[-1] != step.after.state:
+            story = f"{step.life} is {step.after.state} and said that it became {step.states[-1]}"
             raise Violation("R-05", story, "became in silence")
 
 
@@ -199,7 +192,7 @@ class ValidRoles(Oracle):
 
     def finish(self, lives: Sequence[Life]) -> None:
         for life in lives:
-            if life.quorum.has_waiting_commits and not isinstance(life.node.state, Leader):
+            if life.quorum._commits and not isinstance(life.node.state, Leader):
                 raise Violation("R-06", f"{life}: appends wait at a {life.node.state}", "they wait")
 
 
@@ -245,7 +238,7 @@ def epoch_told(event: Event) -> int:
 class Round:
     """The votes of one round of one candidate."""
 
-    state: State
+    stint: int
     granted: dict[int, None] = field(default_factory=dict)
     unsupported: bool = False
 
@@ -261,12 +254,9 @@ class PreVoteIsHarmless(Oracle):
 
     def __init__(self) -> None:
         self._rounds: Final[dict[Life, Round]] = {}
-        self._fetched: Final[dict[Life, tuple[int, int]]] = {}
+        self._fetched: Final[dict[Life, int]] = {}
 
     def step(self, step: Step) -> None:
-        if step.before.state != step.after.state:
-            # Who comes back to a leader it had given up has to hear of it again.
-            self._fetched.pop(step.life, None)
         match step.event:
             case Asked(token, Vote(pre_vote=True) as vote):
                 self._asked(step, token, vote)
@@ -286,9 +276,9 @@ class PreVoteIsHarmless(Oracle):
         match before:
             case Leader():
                 has_leader = before.epoch == vote.epoch
-            case Follower(epoch, leader_id):
-                has_leader = self._fetched.get(step.life) == (epoch, leader_id)
-                has_leader = has_leader and epoch == vote.epoch
+            case Follower(epoch):
+                # Who comes back to a leader that it had given up has to hear of it again.
+                has_leader = self._fetched.get(step.life) == step.stint and epoch == vote.epoch
             case _:
                 has_leader = False
         for effect in step.effects:
@@ -300,32 +290,27 @@ class PreVoteIsHarmless(Oracle):
                     pass
 
     def _note_fetch(self, step: Step, error: ErrorCode) -> None:
-        state, asked = step.before.state, step.answered
-        if asked is None or not isinstance(state, Follower) or error is not ErrorCode.NONE:
+        asked = step.answered
+        if asked is None or asked.stint != step.stint or error is not ErrorCode.NONE:
             return
-        question = asked.question
-        if isinstance(question, Fetch) and question.max_wait_ms and asked.state == state:
-            self._fetched[step.life] = state.epoch, state.leader_id
+        if isinstance(step.before.state, Follower) and isinstance(asked.question, Fetch):
+            self._fetched[step.life] = step.stint
 
     def _note_vote(self, step: Step, answer: VoteAnswer) -> None:
         asked = step.answered
-        if asked is None or not isinstance(asked.question, Vote):
+        if asked is None or not isinstance(asked.question, Vote) or asked.stint != step.stint:
             return
         round_ = self._rounds.get(step.life)
-        state = step.before.state
-        if round_ is None or round_.state != state:
-            round_ = self._rounds[step.life] = Round(state)
+        if round_ is None or round_.stint != step.stint:
+            round_ = self._rounds[step.life] = Round(step.stint)
         standing = answer.standing
-        if answer.granted and standing.error is ErrorCode.NONE and standing.epoch == state.epoch:
+        if answer.granted and standing.error is ErrorCode.NONE:
             round_.granted[asked.question.voter.id] = None
         if standing.error is ErrorCode.UNSUPPORTED_VERSION:
             round_.unsupported = True
 
     def _check_rises(self, step: Step) -> None:
-        states = step.states
-        if isinstance(step.event, Started):
-            states = states[1:]
-        for before, after in zip(states, states[1:], strict=False):
+        for before, after in step.changes:
             if isinstance(before, Prospective) and isinstance(after, Candidate):
                 self._check_majority(step, before, after)
             elif isinstance(before, Candidate) and isinstance(after, Leader):
@@ -342,7 +327,7 @@ class PreVoteIsHarmless(Oracle):
     def _check_majority(self, step: Step, before: State, after: State) -> None:
         round_ = self._rounds.get(step.life)
         granted = {step.life.key.id: None}
-        if round_ is not None and round_.state == before:
+        if round_ is not None and round_.stint == step.stint:
             granted |= round_.granted
             if round_.unsupported and isinstance(after, Candidate):
                 return
@@ -418,7 +403,7 @@ class CheckQuorum(Oracle):
     def _hear(
         self, watch: Watch, replica: ReplicaKey, epoch: int, voters: VoterSet, needed: int, at_ms: int
     ) -> None:
-        if epoch == watch.state.epoch and voters.contains(replica):
+        if epoch == watch.state.epoch and has_seat(voters, replica):
             watch.heard[replica.id] = None
         if len(watch.heard) >= needed:
             watch.heard.clear()

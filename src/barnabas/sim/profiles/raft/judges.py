@@ -1,9 +1,9 @@
 """All oracles of the quorum, and who tells each of them what."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from barnabas.model.errors import ErrorCode
-from barnabas.raft.states import Leader
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
 from barnabas.sim.profiles.raft.durability import (
@@ -175,6 +175,14 @@ class Judges:
         except Violation as violation:
             self._world.found(violation)
 
+    def quiet(self, controllers: Sequence[Controller]) -> None:
+        """Look at everybody's listeners when nothing is new any more."""
+        for each in controllers:
+            life = self.watch.lives[each.name]
+            self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
+            if each.latecomer is not None:
+                self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
+
     def administered(self, request: Request, error: ErrorCode) -> None:
         """Learn how a change of the voters ended."""
         self._world.mark(f"{type(request).__name__} ended {error.name}")
@@ -182,13 +190,14 @@ class Judges:
     # --- what people outside need to know ------------------------------------------------------
 
     def voter_sets(self) -> list[VoterSet]:
-        """Return every voter set that somebody may go by: committed, or in a leader's log."""
-        sets: dict[VoterSet, None] = {self._first: None} if not self.watch.lives else {}
-        for life in self.watch.lives.values():
-            sets[life.facts.voters] = None
-            if isinstance(life.facts.state, Leader):
-                sets[life.node.voters.current] = None
-        return list(sets)
+        """Return every voter set that somebody may go by: the last one of each replica."""
+        latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
+        sets = {
+            voters: None
+            for key, voters in latest.items()
+            if key not in self._lost and len(voters)
+        }
+        return list(sets) or [self._first]
 
     def compare_history(self, written: list[Written]) -> None:
         """Compare what clients know with what is committed."""

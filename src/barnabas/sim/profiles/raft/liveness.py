@@ -13,9 +13,10 @@ from typing import Final, Protocol
 
 from barnabas.raft.states import Candidate, Follower, Leader, Prospective
 from barnabas.sim.plan import Plan
-from barnabas.sim.profiles.raft.drive import Controller, id_of
+from barnabas.sim.profiles.raft.drive import Controller, Part
 from barnabas.sim.profiles.raft.history import Written
 from barnabas.sim.profiles.raft.judges import Judges
+from barnabas.sim.profiles.raft.lives import has_seat, is_seat
 from barnabas.sim.world import Violation, World
 
 # In units of the longest election and fetch timeout together; and of the election timeout.
@@ -47,6 +48,10 @@ class Quorums(Protocol):
         """The oracles."""
         ...
 
+    def part_of(self, host: str) -> Part:
+        """Return what a host plays."""
+        ...
+
     def living(self, host: str) -> Controller | None:
         """Return the controller that runs on a host."""
         ...
@@ -68,6 +73,7 @@ class Healing:
         self._target: int | None = None
         self._well_since_ms: int | None = None
         self._stable: tuple[int, int] | None = None
+        self._is_lost = False
         election_ms = 2 * scene.plan.knob("election_ms", 1_000)
         fetch_ms = scene.plan.knob("fetch_ms", 2_000)
         self._election_ms: Final = election_ms
@@ -85,25 +91,36 @@ class Healing:
             return True
         if not self.is_well():
             self._check_deadline()
-            return False
+            return self._is_lost
         if not self._for_core:
             return True
         return self._stays()
 
     def has_majority(self) -> bool:
         """Tell whether these hosts are a majority of every voter set that anybody goes by."""
-        here = {id_of(host) for host in self._hosts}
-        controllers = [self._scene.living(host) for host in self._hosts]
-        keys = [each.quorum.config.key for each in controllers if each is not None]
+        keys = [self._scene.part_of(host).config.key for host in self._hosts]
         for voters in self._scene.judges.voter_sets():
-            count = sum(
-                any(voter.key.matches(key) for key in keys)
-                for voter in voters.voters
-                if voter.key.id in here
-            )
-            if count < voters.majority:
+            here = [voter for voter in voters.voters if any(is_seat(voter.key, key) for key in keys)]
+            if len(here) < voters.majority:
                 return False
         return True
+
+    def is_stranded(self) -> bool:
+        """Tell whether somebody is needed who may not stand, and nobody else can be elected.
+
+        A leader that removes itself, and loses its epoch before that is committed, may be the
+        only one of a majority that has the newest records.  Kafka lets it stand no more.
+        """
+        for host in self._hosts:
+            each = self._scene.living(host)
+            if each is None:
+                continue
+            node, own = each.quorum.node, each.quorum.config.key
+            before = node.voters.set_at(node.high_watermark)
+            is_open = node.voters.current_offset >= node.high_watermark
+            if is_open and has_seat(before, own) and not has_seat(node.voters.current, own):
+                return True
+        return False
 
     def is_well(self) -> bool:
         """Tell whether all follow one leader, a write is done, and everybody has it."""
@@ -163,6 +180,10 @@ class Healing:
     def _check_deadline(self) -> None:
         late_ms = self._world.now_ms - self._since_ms
         if self._well_since_ms is not None or late_ms <= self._limit_ms:
+            return
+        if self.is_stranded():
+            self._world.mark("stranded by an open removal")
+            self._is_lost = True
             return
         told = []
         for host in self._hosts:

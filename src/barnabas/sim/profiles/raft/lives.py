@@ -7,11 +7,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, NamedTuple
 
+from barnabas.model.ids import ZERO_UUID
 from barnabas.model.value import value
 from barnabas.raft.effects import Ask, Became, Effect
-from barnabas.raft.events import Event
+from barnabas.raft.events import Event, Started
 from barnabas.raft.messages import Question
 from barnabas.raft.node import RaftNode
 from barnabas.raft.outline import SnapshotId
@@ -20,6 +22,19 @@ from barnabas.raft.states import State
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.disk import SimDisk
 from barnabas.sim.profiles.raft.disks import Batch, LogView
+
+
+def is_seat(seat: ReplicaKey, key: ReplicaKey) -> bool:
+    """Tell whether a voter's seat is this replica's: by its directory, where that is known.
+
+    Written down once more, for the product's own comparison is one of the things to be judged.
+    """
+    return seat.id == key.id and seat.directory_id in (ZERO_UUID, key.directory_id)
+
+
+def has_seat(voters: VoterSet, key: ReplicaKey) -> bool:
+    """Tell whether a replica is one of these voters."""
+    return any(is_seat(voter.key, key) for voter in voters.voters)
 
 
 class Facts(NamedTuple):
@@ -104,10 +119,10 @@ class Home:
 
 @value
 class Asked:
-    """A question that a machine has put, and what it was then."""
+    """A question that a machine has put, and in which of its stints."""
 
     question: Question
-    state: State
+    stint: int
 
 
 @dataclass(slots=True, eq=False)
@@ -120,6 +135,8 @@ class Life:
     facts: Facts
     log: LogView
     asked: dict[int, Asked] = field(default_factory=dict)
+    stint: int = 0
+    """How often its role or epoch has changed: what was asked in one stint is not for the next."""
     unread_from: int | None = 0
     """From here on the log may be other than it was read; None if it is as it was read."""
     restarted: bool = False
@@ -158,11 +175,19 @@ class Step(NamedTuple):
     after: Facts
     answered: Asked | None
     """What the event answers, if it answers something."""
+    stint: int
+    """That in which it came."""
 
     @property
     def states(self) -> list[State]:
         """What it was and became, one after the other."""
         return [self.before.state, *(e.state for e in self.effects if isinstance(e, Became))]
+
+    @property
+    def changes(self) -> list[tuple[State, State]]:
+        """What followed what.  What it is when it starts is told again, and is no change."""
+        states = self.states[isinstance(self.event, Started) :]
+        return list(pairwise(states))
 
     def asks(self) -> list[Ask]:
         """What it asked others."""

@@ -14,7 +14,7 @@ from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch
 from barnabas.sim.profiles.raft.elections import votes_here
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 from barnabas.wire import codec
 from barnabas.wire.messages.stored.voters_record import VotersRecord
@@ -130,7 +130,7 @@ class IdentityByDirectory(Oracle):
         if not isinstance(state, Prospective | Candidate):
             return
         seats = [voter.key for voter in step.after.voters.voters if voter.key.id == key.id]
-        if seats and not seats[0].matches(key):
+        if seats and not is_seat(seats[0], key):
             story = f"{step.life} is {state} with {key}; the seat is {seats[0]}'s"
             raise Violation("R-23", story, "in another's seat")
         for effect in step.effects:

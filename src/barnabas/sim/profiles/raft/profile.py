@@ -46,6 +46,8 @@ BEARABLE: Final = (
     "wipe",
 )
 
+LONELY: Final = ("crash-kill", "crash-power", "stop-clean", "pause", "fsync-stall", "disk-fail")
+
 # Steps worth striking at: a vote on its way to the disk, a flush, a claim, a snapshot.
 MOMENTS: Final = (
     "raft.persisted",
@@ -115,9 +117,11 @@ class RaftProfile:
             recovery_ms=owed_ms,
             quiesce_ms=2 * fetch_ms,
         )
+        # One machine alone has nobody to be cut off from.
+        kinds = {name: kind for name, kind in self.kinds.items() if len(hosts) > 1 or name in LONELY}
         faults = draw_faults(
             source,
-            self.kinds,
+            kinds,
             hosts,
             phases.chaos_ms,
             mean_gap_ms=phases.chaos_ms // source.choice((4, 10, 25)),

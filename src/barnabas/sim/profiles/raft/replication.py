@@ -34,7 +34,7 @@ from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch
 from barnabas.sim.profiles.raft.ghost import Elected, Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, has_seat
 from barnabas.sim.world import Violation
 from barnabas.wire import codec
 from barnabas.wire.messages.stored.leader_change_message import LeaderChangeMessage
@@ -98,6 +98,9 @@ class CommittedPrefixStable(Oracle):
 
 def verify_committed(ghost: Ghost, life: Life, below: int) -> None:
     """Compare what a replica counts as committed, as far as its log has been read."""
+    if life.restarted:
+        # The log that was read has just been replaced.
+        return
     if life.unread_from is not None and life.unread_from < below:
         below = life.unread_from
     for batch in life.log.between(life.verified, below):
@@ -277,8 +280,8 @@ class FetchEpochMatch(Oracle):
             case event:
                 raise AssertionError(f"{event} is no answer to a fetch")
         asked, state = step.answered, step.before.state
-        if asked is None or asked.state != state or not isinstance(state, Follower):
-            story = f"{step.life} is {state}, asked as {asked}, and does {took}"
+        if asked is None or asked.stint != step.stint or not isinstance(state, Follower):
+            story = f"{step.life} is {state}, has asked {asked}, and does {took}"
             raise Violation("R-16", story, "a late answer was taken")
         if epoch < state.epoch:
             story = f"{step.life} is {state} and takes an answer of epoch {epoch}"
@@ -337,7 +340,7 @@ class ObserverNeutral(Oracle):
     def step(self, step: Step) -> None:
         before = step.before
         match step.event:
-            case Asked(_, Fetch(replica=replica)) if not before.voters.contains(replica):
+            case Asked(_, Fetch(replica=replica)) if not has_seat(before.voters, replica):
                 pass
             case _:
                 return

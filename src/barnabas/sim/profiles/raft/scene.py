@@ -208,6 +208,7 @@ class RaftScene:
     def audit(self, world: World) -> None:
         """Compare what clients know with what is committed, before and after a restart of all."""
         self.judges.compare_history(self.written)
+        self.judges.quiet([each for host in self.hosts if (each := self.living(host)) is not None])
         for host in self.hosts:
             world.cut_power(host, "block")
         for host in self.hosts:
@@ -215,13 +216,15 @@ class RaftScene:
         self._healing = Healing(self, self.hosts, for_core=False)
         if not world.run_until(self._healing.is_over, self.plan.phases.recovery_ms):
             world.found(Violation("RL-1", "after a restart of everything nobody works"))
+        world.run_ms(self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written)
 
     # --- disks that are lost -------------------------------------------------------------------
 
     def _may_lose(self, host: str) -> bool:
-        if self.is_static or not host.startswith("n"):
-            return not self.is_static
+        """Tell whether a host may lose its disk, and if so, count it as lost."""
+        if self.is_static and host.startswith("n"):
+            return False
         key = key_of(host, self.disks[host])
         for voters in self.judges.voter_sets():
             ids = [voter.key for voter in voters.voters]
@@ -300,9 +303,9 @@ class RaftScene:
                 raise AssertionError(f"nobody knows how to {what} with {arguments}")
 
     def _add(self, host: str, chooser: int) -> None:
-        """Add a controller with the disk that it has now."""
-        claimants = self.claimants()
-        if self.is_static or not claimants:
+        """Add a controller with the disk that it has now; ask whoever leads, claimed or not."""
+        leaders = self.leaders(self.hosts)
+        if self.is_static or not leaders:
             return
         part = self.part_of(host)
         key, endpoint = part.config.key, part.config.endpoints[0]
@@ -318,14 +321,14 @@ class RaftScene:
             ],
             ack_when_committed=chooser % 2 == 0,
         )
-        self._administer(claimants[chooser % len(claimants)], request, "added")
+        self._administer(leaders[chooser % len(leaders)], request, "added")
 
     def _remove(self, host: str, chooser: int) -> None:
         """Remove whoever votes with a host's id, if enough others that have their disks stay."""
-        claimants = self.claimants()
-        if self.is_static or not claimants:
+        leaders = self.leaders(self.hosts)
+        if self.is_static or not leaders or self._unreachable():
             return
-        leader = claimants[chooser % len(claimants)]
+        leader = leaders[chooser % len(leaders)]
         voter = leader.quorum.node.voters.current.by_id(id_of(host))
         if voter is None:
             return
@@ -350,13 +353,26 @@ class RaftScene:
         self.input(leader, leader.administer, request, 0, end)
 
     def _move(self, host: str) -> None:
-        """Let a controller listen elsewhere from its next life on."""
-        moved = [each for each in self.hosts if self.ports[each] != PORT]
-        if self.is_static or len(moved) >= (self.plan.knob("voters", 3) - 1) // 2:
+        """Let a controller listen elsewhere from its next life on; one after the other."""
+        claimants = self.claimants()
+        if self.is_static or not claimants or self._unreachable():
+            return
+        if len(claimants[-1].quorum.node.voters.current) < 3:
+            # The other one would have nobody to turn to.
             return
         self.ports[host] += 1
         self.world.kill(host)
         self.world.later(SUPERVISED_MS, partial(self._supervise, host))
+
+    def _unreachable(self) -> bool:
+        """Tell whether somebody goes by an address where a voter does not listen any more."""
+        ports = {id_of(host): port for host, port in self.ports.items()}
+        return any(
+            endpoint.port != ports[voter.key.id]
+            for voters in self.judges.voter_sets()
+            for voter in voters.voters
+            for endpoint in voter.endpoints
+        )
 
     # --- what others want to know --------------------------------------------------------------
 

@@ -62,6 +62,9 @@ class SnapshotValid(Oracle):
         if isinstance(step.event, SnapshotTaken) and snapshot.end_offset > step.before.high_watermark:
             story = f"{life}: {snapshot} above {step.before.high_watermark}"
             raise Violation("R-28", story, "a snapshot of the future")
+        if snapshot not in life.node.outline.snapshots:
+            # A newer one was fetched while this one was written: it is of no use to anybody.
+            return
         data = snapshots_on(life.home.disk, durable=True).get(snapshot)
         if data is None:
             raise Violation("R-28", f"{life}: {snapshot} is not durable", "seen before it is durable")
@@ -84,7 +87,10 @@ class SnapshotValid(Oracle):
 
 
 class SnapshotCoversStart(Oracle):
-    """R-29: a log that begins late begins where a whole, durable snapshot ends; the newest stays."""
+    """R-29: a log that does not begin at 0 begins where a whole, durable snapshot ends.
+
+    The newest snapshot stays.
+    """
 
     def opened(self, life: Life) -> None:
         self._check(life, life.facts.start)
@@ -106,8 +112,7 @@ class SnapshotCoversStart(Oracle):
         if start == 0:
             return
         durable = snapshots_on(life.home.disk, durable=True)
-        covering = [each for each in durable if each.end_offset >= start]
-        if not covering:
+        if not any(each.end_offset == start for each in durable):
             story = f"{life} begins at {start}; durable are {[str(each) for each in durable]}"
             raise Violation("R-29", story, "a log without a beginning")
 

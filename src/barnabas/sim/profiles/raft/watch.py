@@ -16,12 +16,14 @@ from barnabas.raft.effects import (
     AppendRecords,
     AppendVoters,
     Ask,
+    Became,
     CleanLog,
     InstallSnapshot,
     Truncate,
 )
 from barnabas.raft.events import Answered, Flushed, SnapshotInstalled, Unanswered
 from barnabas.raft.shell import Quorum
+from barnabas.raft.states import Follower, Leader, State
 from barnabas.raft.voters import ReplicaKey
 from barnabas.sim.probes import Moment
 from barnabas.sim.profiles.raft.disks import LogView
@@ -90,8 +92,10 @@ class Watch:
         answered = None
         if isinstance(event, Answered | Unanswered):
             answered = life.asked.pop(event.request, None)
-        step = Step(life, at_ms, event, effects, before, after, answered)
+        step = Step(life, at_ms, event, effects, before, after, answered, life.stint)
         life.facts = after
+        for old, new in step.changes:
+            life.stint += (type(old), old.epoch) != (type(new), new.epoch)
         self._moved[life] = None
         if isinstance(event, Flushed) and life.unread_from is None:
             # What the step rests on; the log was read when it was written.
@@ -103,15 +107,19 @@ class Watch:
         life = step.life
         for effect in step.effects:
             match effect:
+                case Became(state):
+                    self._world.note(f"{life} is {told(state)}")
                 case Ask(request, _, question):
-                    life.asked[request] = Asked(question, step.after.state)
+                    life.asked[request] = Asked(question, life.stint)
                 case AppendRecords(base, _) | AppendLeaderChange(base_offset=base):
                     unread(life, base)
-                case AppendVoters(base_offset=base):
+                case AppendVoters(base_offset=base, voter_set=voters):
+                    self._world.note(f"{life} makes {voters.ids} vote, at {base}")
                     unread(life, base)
                 case AppendFetched():
                     unread(life, step.before.end)
                 case Truncate(end_offset):
+                    self._world.note(f"{life} cuts its log at {end_offset}")
                     unread(life, end_offset)
                     life.home.cut(end_offset)
                 case CleanLog() | InstallSnapshot():
@@ -129,16 +137,19 @@ class Watch:
         moved = list(self._moved)
         self._moved.clear()
         for life in moved:
-            if not life.is_settled:
-                self._moved[life] = None
-            elif self._world.hosts[life.home.host].process is not None:
+            if not self.is_alive(life):
+                continue
+            if life.is_settled:
                 self._catch_up(life)
+            else:
+                self._moved[life] = None
 
     def _catch_up(self, life: Life) -> None:
         outline, log = life.node.outline, life.log
         if life.unread_from is not None:
             if life.restarted:
                 log.restart(outline.start_offset)
+                life.home.durable.clear()
                 life.restarted = False
                 life.verified = max(life.verified, outline.start_offset)
             elif outline.start_offset > log.start:
@@ -187,6 +198,18 @@ class Watch:
             except Violation as violation:
                 self._world.found(violation)
                 return
+
+
+def told(state: State) -> str:
+    """Return a state in a few words."""
+    kind, epoch = type(state).__name__, state.epoch
+    match state:
+        case Follower(leader_id=leader):
+            return f"{kind} of {leader} in epoch {epoch}"
+        case Leader(start_offset=start):
+            return f"{kind} of epoch {epoch}, from {start}"
+        case _:
+            return f"{kind} in epoch {epoch}"
 
 
 def unread(life: Life, offset: int) -> None:
