@@ -121,7 +121,7 @@ class Controllers:
             node_id: kind(place / f"controller-{node_id}", node_id, "controller")
             for node_id, kind in enumerate(kinds, 1)
         }
-        self.voters: Final = tuple(self.nodes.values())
+        self._first: Final = tuple(self.nodes)
         self._settings: Final = {**SETTINGS, **(settings or {})}
         self._own_settings: Final = own_settings or {}
         voters = [
@@ -131,6 +131,11 @@ class Controllers:
         for node in self.voters:
             node.configure(self.settings_of(node))
             node.format(*words)
+
+    @property
+    def voters(self) -> list[Node]:
+        """The first voters."""
+        return [self.nodes[node_id] for node_id in self._first]
 
     @property
     def bootstrap(self) -> str:
@@ -159,6 +164,17 @@ class Controllers:
         node.format(*(() if self.static else ("--no-initial-controllers",)))
         self.nodes[node_id] = node
         return node
+
+    def replaced(self, node: Node, kind: type[Node]) -> Node:
+        """Return a node that goes on with what another has left: its directory, id and role.
+
+        It is reached in another place.
+        """
+        assert not node.runs, f"{node} runs"
+        successor = kind(node.place, node.id, node.roles)
+        self.nodes[node.id] = successor
+        successor.configure(self.settings_of(successor))
+        return successor
 
     def __enter__(self) -> "Controllers":
         for node in self.voters:

@@ -61,6 +61,7 @@ class Node:
 
     def __init__(self, place: Path, node_id: int, roles: str) -> None:
         place.mkdir(exist_ok=True, parents=True)
+        self.place: Final = place
         self.id: Final = node_id
         self.roles: Final = roles
         self.logs: Final = place / "logs"

@@ -6,6 +6,7 @@ elections write; that Kafka's replicas follow it all the same is what is shown.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -168,7 +169,7 @@ def quorum(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Controlle
 def test_our_voter_is_counted_votes_and_may_be_lost(quorum: Controllers) -> None:
     ours = quorum.nodes[3]
     assert {voter.replica_id for voter in quorum.state().current_voters} == {1, 2, 3}
-    leader = quorum.leader()
+    leader, epoch = quorum.leader(), quorum.state().leader_epoch
     assert type(leader) is Node
     (follower,) = (node for node in quorum.voters if type(node) is Node and node is not leader)
 
@@ -183,11 +184,9 @@ def test_our_voter_is_counted_votes_and_may_be_lost(quorum: Controllers) -> None
     eventually(lambda: None if describe(leader) else True, "a leader of one that resigns")
 
     # Ours comes back, and there is a quorum again: it has voted for whoever leads now.
-    before = max(node.metadata.joinpath("quorum-state").stat().st_mtime for node in (leader,))
     ours.start()
-    assert quorum.leader() is leader
+    assert quorum.new_leader(epoch) is leader
     quorum.write(["a user of a new epoch"])
-    assert leader.metadata.joinpath("quorum-state").stat().st_mtime >= before
 
     # Kafka's follower comes back and ours is lost: it was one of three.
     follower.start()
@@ -206,6 +205,36 @@ def test_our_vote_elects_kafkas_follower_when_kafkas_leader_is_lost(quorum: Cont
     assert quorum.new_leader(epoch) is follower
     quorum.write(["a user of the next leader"])
     assert b"a user of the next leader" in log_of(ours, 0)
+
+
+@pytest.mark.parametrize("stop", ["cleanly", "killed"])
+def test_each_goes_on_with_the_directory_that_the_other_left(tmp_path: Path, stop: str) -> None:
+    with Controllers(
+        tmp_path, [Node] * 3, settings={**QUIET, **SNAPSHOTS}, own_settings=KAFKA_WINS
+    ) as quorum:
+        node = quorum.nodes[3]
+        for kind in (OurNode, Node, OurNode):
+            quorum.write([f"{name} before {kind.__name__}" for name in USERS])
+            quorum.caught_up(node)
+            if stop == "cleanly":
+                node.stop()
+            else:
+                node.kill()
+            left = log_of(node, 0)
+            node = quorum.replaced(node, kind)
+            node.start()
+            said = quorum.caught_up(node)
+            assert log_of(node, 0).startswith(left)
+            # It has told where it is reached now, and is the same voter.
+            assert {voter.replica_id for voter in said.current_voters} == {1, 2, 3}
+            eventually(partial(is_reached, quorum, node), f"{node} in its new place")
+        same_log(quorum, node, quorum.leader())
+
+
+def is_reached(quorum: Controllers, node: Node) -> bool | None:
+    """Tell whether the quorum knows where a voter listens, by Kafka's own tool."""
+    words = ["--bootstrap-controller", quorum.bootstrap, "describe", "--status"]
+    return f"CONTROLLER://{node.controller}" in tool("metadata-quorum", *words) or None
 
 
 # --- leading --------------------------------------------------------------------------------------
