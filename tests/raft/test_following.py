@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.model.errors import ErrorCode
+from barnabas.raft.asking import failed
 from barnabas.raft.effects import (
     AppendFetched,
     Ask,
@@ -96,6 +97,15 @@ def test_a_follower_asks_for_what_comes_after_its_last_record() -> None:
     assert asked(effects) == Fetch(key(1), 2, 4, 1, 0, 500, 8 * 1024 * 1024)
     assert only(effects, Ask)[0].to == Address("node2", 9093)
     assert SetTimer(Alarm.FETCH, 2_000) in effects
+
+
+def test_followers_lose_patience_one_after_the_other() -> None:
+    # 2 leads; 1 stands for election first, and 3 hears of it before its own patience ends.
+    waits = []
+    for node_id in (1, 3):
+        _, effects = follower(2, config=config(node_id))
+        waits += [timer.after_ms for timer in only(effects, SetTimer) if timer.timer is Alarm.FETCH]
+    assert waits == [2_000, 2_050]
 
 
 def test_records_are_appended_flushed_and_only_then_asked_after() -> None:
@@ -311,6 +321,16 @@ def test_a_snapshot_that_is_gone_is_asked_for_by_asking_for_records(code: ErrorC
     effects = answer(raft, effects, gone)
     assert isinstance(asked(effects), Fetch)
     assert SetTimer(Alarm.FETCH, 2_000) in effects, "the leader lives"
+
+
+def test_a_leader_of_kafkas_that_cannot_say_why_is_asked_for_records_too() -> None:
+    # Kafka 4.3 means SNAPSHOT_NOT_FOUND, but can write no error beside a part.
+    raft, effects = receiving()
+    unsaid = failed(asked(effects), ErrorCode.UNKNOWN_SERVER_ERROR)
+    effects = answer(raft, effects, unsaid)
+    assert only(effects, SetTimer)[0].timer is Alarm.RETRY
+    assert isinstance(asked(raft.step(TimerFired(Alarm.RETRY), 0)), Fetch)
+    assert raft.following.receiving is None
 
 
 def test_a_snapshot_of_a_former_leader_is_not_gone_on_with() -> None:
