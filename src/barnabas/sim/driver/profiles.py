@@ -10,6 +10,7 @@ from barnabas.sim.profile import Profile
 PROFILES: Final = {
     "register": "tests.sim.register.profile",
     "log": "barnabas.sim.profiles.log.profile",
+    "raft": "barnabas.sim.profiles.raft.profile",
 }
 
 SELF_TEST: Final = "register"

@@ -1,0 +1,187 @@
+"""One voter in a process of its own, with a table on its log, for the bench of the quorum.
+
+    python -m benchmarks.voter ID DIRECTORY WRITERS PORT PORT ...
+
+Voter ID listens on its port of those.  Whenever it leads, WRITERS writers put one value after the
+other, each waiting for its commit.  Every line it prints is a JSON object:
+
+    {"leader": 2, "epoch": 3}              what it knows of who leads
+    {"first": 3, "at_ns": …}               its first commit of an epoch, by the monotonic clock
+    {"writer": 0, "epoch": 3, "number": 17}      acknowledged
+    {"tally": 1200, "ns": …}               acknowledged since the last such line, in quiet mode
+
+With ``--quiet`` it tells tallies and not each acknowledgement; with ``--pause-ms`` writers wait
+between two values.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from barnabas.host.world import live
+from barnabas.model.errors import Refused
+from barnabas.model.ids import Uuid
+from barnabas.model.value import value
+from barnabas.node.member import Member, open_member
+from barnabas.raft.config import RaftConfig
+from barnabas.raft.listener import Committed
+from barnabas.raft.outline import SnapshotId
+from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+from barnabas.runtime.network import Address
+from barnabas.runtime.runtime import Runtime
+from barnabas.statelog.decision import Decision
+from barnabas.statelog.shell import StateLog
+from barnabas.wire.messages.stored.config_record import ConfigRecord
+from barnabas.wire.metadata_records import decode_record, encode_record
+
+CLUSTER: Final = "YmVuY2gtb2YtYS1xdW9ydQ"
+PADDING: Final = "x" * 80
+TALLY_MS: Final = 200
+
+# Kafka's default, as everything else about the quorum.
+FETCH_TIMEOUT_MS: Final = 2_000
+
+
+@value
+class Table:
+    """The last value of every writer."""
+
+    rows: tuple[str, ...] = ()
+
+    def apply(self, record: ConfigRecord) -> "Table":
+        """Return the table with one value changed."""
+        at = int(record.name)
+        rows = [*self.rows, *("" for _ in range(at + 1 - len(self.rows)))]
+        rows[at] = record.value or ""
+        return Table(tuple(rows))
+
+
+class Board:
+    """The table's side of the log: folds it, and writes while this node leads."""
+
+    def __init__(self, runtime: Runtime, own_id: int, asked: argparse.Namespace) -> None:
+        self._runtime: Final = runtime
+        self._own_id: Final = own_id
+        self._writers: Final[int] = asked.writers
+        self._quiet: Final[bool] = asked.quiet
+        self._pause_ms: Final[int] = asked.pause_ms
+        self._tasks: Final = runtime.tasks.child("board")
+        self._tally, self._tally_ns = 0, 0
+        self.states: StateLog[Table, ConfigRecord]
+
+    def attach(self, member: Member) -> None:
+        """Learn which log it stands on."""
+        self.states = StateLog(member.quorum, Table(), partial(encode_record, version=0))
+        member.quorum.listen(self)
+
+    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+        """Take a snapshot."""
+        table = Table()
+        for batch in batches:
+            for record in records_of(batch):
+                table = table.apply(record)
+        self.states.on_loaded(table)
+
+    async def commit(self, batches: Sequence[Committed]) -> None:
+        """Fold what is committed."""
+        for batch in batches:
+            self.states.on_committed(records_of(batch))
+
+    def leader_changed(self, leader_id: int | None, epoch: int) -> None:
+        """Begin to write, or stop."""
+        tell({"leader": leader_id, "epoch": epoch})
+        if self.states.epoch is not None:
+            self.states.on_resigned()
+        if leader_id == self._own_id:
+            self.states.on_claimed(epoch)
+            self._tally, self._tally_ns = 0, self._runtime.clock.now_ns()
+            for writer in range(self._writers):
+                self._tasks.spawn(self._write(writer, epoch), f"writer-{writer}-{epoch}")
+
+    async def _write(self, writer: int, epoch: int) -> None:
+        number = 0
+        while self.states.epoch == epoch:
+            text = f"{writer}-{epoch}-{number}-{PADDING}"
+            record = ConfigRecord(
+                resource_type=4, resource_name=str(self._own_id), name=str(writer), value=text
+            )
+            try:
+                await self.states.submit(partial(put, record))
+            except Refused:
+                return
+            if number == 0 and writer == 0:
+                tell({"first": epoch, "at_ns": self._runtime.clock.now_ns()})
+            self._acknowledged(writer, epoch, number)
+            number += 1
+            if self._pause_ms:
+                await self._runtime.clock.sleep_ms(self._pause_ms)
+
+    def _acknowledged(self, writer: int, epoch: int, number: int) -> None:
+        if not self._quiet:
+            tell({"writer": writer, "epoch": epoch, "number": number})
+            return
+        self._tally += 1
+        now_ns = self._runtime.clock.now_ns()
+        if now_ns - self._tally_ns >= TALLY_MS * 1_000_000:
+            tell({"tally": self._tally, "ns": now_ns - self._tally_ns})
+            self._tally, self._tally_ns = 0, now_ns
+
+
+def put(record: ConfigRecord, table: Table) -> Decision[ConfigRecord, None]:
+    """Decide to change a value: nothing speaks against it."""
+    return Decision((record,), None)
+
+
+def records_of(batch: Committed) -> list[ConfigRecord]:
+    """Return the records of a batch."""
+    found = [decode_record(bytes(data))[0] for data in batch.values]
+    return [record for record in found if isinstance(record, ConfigRecord)]
+
+
+def tell(line: dict[str, object]) -> None:
+    """Print one line, whole and at once: what the pipe has, survives this process."""
+    sys.stdout.write(json.dumps(line) + "\n")
+    sys.stdout.flush()
+
+
+def directory_of(node_id: int) -> Uuid:
+    """Return a voter's directory id: the voters have to be known before anything is formatted."""
+    return Uuid(bytes(15) + bytes([node_id + 100]))
+
+
+async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
+    """Live until killed."""
+    node_id: int = asked.id
+    endpoints = [(Endpoint("CONTROLLER", "127.0.0.1", port),) for port in asked.ports]
+    voters = VoterSet.of(
+        Voter(ReplicaKey(each), endpoint) for each, endpoint in enumerate(endpoints)
+    )
+    own = ReplicaKey(node_id, directory_of(node_id))
+    config = RaftConfig(
+        own, CLUSTER, endpoints[node_id], fetch_timeout_ms=FETCH_TIMEOUT_MS
+    )
+    address = Address("127.0.0.1", asked.ports[node_id])
+    board = Board(runtime, node_id, asked)
+    board.attach(await open_member(runtime, config, asked.directory, [address], voters))
+    await asyncio.get_running_loop().create_future()
+
+
+def main() -> None:
+    """Run one voter."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.voter", description=__doc__)
+    parser.add_argument("id", type=int)
+    parser.add_argument("directory")
+    parser.add_argument("writers", type=int)
+    parser.add_argument("ports", type=int, nargs="+")
+    parser.add_argument("--quiet", action="store_true")
+    parser.add_argument("--pause-ms", type=int, default=0)
+    asked = parser.parse_args()
+    asyncio.run(live(f"voter {asked.id}", partial(run, asked=asked)))
+
+
+if __name__ == "__main__":
+    main()

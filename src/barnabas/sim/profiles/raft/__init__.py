@@ -1,0 +1,1 @@
+"""A quorum on machines, networks and disks that do everything they can do."""

@@ -1,0 +1,204 @@
+"""All oracles of the quorum, and who tells each of them what."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from barnabas.model.errors import ErrorCode
+from barnabas.raft.voters import ReplicaKey, VoterSet
+from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
+from barnabas.sim.profiles.raft.durability import (
+    CommitRule,
+    Durability,
+    EpochDurable,
+    FsyncMeansDurable,
+    StateBeforeLog,
+    VoteOnce,
+)
+from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
+from barnabas.sim.profiles.raft.elections import (
+    CheckQuorum,
+    ElectionSafety,
+    EpochMonotonic,
+    LegalTransition,
+    NoLeaderAfterRestart,
+    NoVoteAmnesia,
+    PreVoteIsHarmless,
+    ValidRoles,
+    VoteLogCheck,
+)
+from barnabas.sim.profiles.raft.ghost import Ghost
+from barnabas.sim.profiles.raft.history import Written, compare
+from barnabas.sim.profiles.raft.lives import Home, Oracle
+from barnabas.sim.profiles.raft.membership import (
+    ClusterIdMatch,
+    ConfigIsLastInLog,
+    DepartingLeader,
+    IdentityByDirectory,
+    OneReconfigAtATime,
+    ResignedForGood,
+)
+from barnabas.sim.profiles.raft.replication import (
+    CommittedPrefixStable,
+    DivergenceSound,
+    EpochCacheExact,
+    FetchEpochMatch,
+    HwmMonotonic,
+    LeaderAppendOnly,
+    LeaderChangeFirst,
+    LeaderCompleteness,
+    LogMatching,
+    NoTruncateBelowHwm,
+    ObserverNeutral,
+)
+from barnabas.sim.profiles.raft.snapshots import (
+    LogBounded,
+    SnapshotCoversStart,
+    SnapshotInstallAtomic,
+    SnapshotValid,
+)
+from barnabas.sim.profiles.raft.watch import Watch
+from barnabas.sim.world import Violation, World
+from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
+from barnabas.wire.messages.fetch import FetchRequest
+from barnabas.wire.messages.vote import VoteRequest, VoteResponse
+from barnabas.wire.structs import Request, Response
+
+
+class Judges:
+    """The oracles of one world."""
+
+    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int) -> None:
+        self.ghost: Final = Ghost()
+        self.homes: Final[list[Home]] = []
+        self._world: Final = world
+        self._first: Final = first
+        self._lost: Final[dict[ReplicaKey, None]] = {}
+        ghost = self.ghost
+        self._vote_once: Final = VoteOnce()
+        self._epoch_durable: Final = EpochDurable()
+        self._handed: Final = HandedOver(ghost)
+        self._claims: Final = ClaimProtocol()
+        self._cluster: Final = ClusterIdMatch()
+        oracles: list[Oracle] = [
+            EpochMonotonic(),
+            NoVoteAmnesia(),
+            LegalTransition(),
+            NoLeaderAfterRestart(),
+            ElectionSafety(ghost),
+            self._vote_once,
+            ValidRoles(),
+            VoteLogCheck(),
+            PreVoteIsHarmless(),
+            CheckQuorum(),
+            OneReconfigAtATime(),
+            DepartingLeader(),
+            ResignedForGood(),
+            IdentityByDirectory(self._lost),
+            LeaderCompleteness(ghost),
+            LeaderAppendOnly(),
+            NoTruncateBelowHwm(),
+            FetchEpochMatch(),
+            DivergenceSound(ghost),
+            ObserverNeutral(),
+            FsyncMeansDurable(),
+            StateBeforeLog(),
+            Durability(),
+            CommitRule(ghost, self.homes),
+            self._claims,
+            LogMatching(ghost),
+            LeaderChangeFirst(ghost),
+            CommittedPrefixStable(ghost),
+            HwmMonotonic(ghost),
+            EpochCacheExact(),
+            ConfigIsLastInLog(ghost),
+            SnapshotValid(ghost),
+            SnapshotCoversStart(),
+            SnapshotInstallAtomic(),
+            LogBounded(snapshot_bytes),
+        ]
+        self.watch: Final = Watch(world, self.homes, oracles)
+
+    def born(self, name: str, host: str, controller: Controller) -> None:
+        """Learn of a process that has read its disk."""
+        self.watch.born(name, host, controller.quorum)
+
+    def lost(self, key: ReplicaKey) -> None:
+        """Learn that a replica has lost its disk, with its consent."""
+        self._lost[key] = None
+        for home in list(self.homes):
+            if home.key == key:
+                self.homes.remove(home)
+
+    # --- what is said -------------------------------------------------------------------------
+
+    def told(self, name: str, said: Request | Response, asked: Request | None) -> None:
+        """Look at a message at the instant at which it leaves."""
+        try:
+            self._hear(name, said, asked)
+        except Violation as violation:
+            self._world.found(violation)
+
+    def _hear(self, name: str, said: Request | Response, asked: Request | None) -> None:
+        life = self.watch.lives[name]
+        if isinstance(said, VoteRequest):
+            vote = said.topics[0].partitions[0]
+            if not vote.pre_vote:
+                self._vote_once.telling(life, vote.replica_epoch, life.key)
+            self._epoch_durable.telling(life, vote.replica_epoch)
+        elif isinstance(said, BeginQuorumEpochRequest):
+            self._epoch_durable.telling(life, said.topics[0].partitions[0].leader_epoch)
+        elif isinstance(said, FetchRequest):
+            epoch = said.topics[0].partitions[0].current_leader_epoch
+            self._epoch_durable.telling(life, epoch)
+        elif isinstance(said, VoteResponse) and isinstance(asked, VoteRequest):
+            self._hear_vote(name, said, asked)
+
+    def _hear_vote(self, name: str, said: VoteResponse, asked: VoteRequest) -> None:
+        life = self.watch.lives[name]
+        self._cluster.answered(name, asked.cluster_id in (None, CLUSTER), said.error_code)
+        if not said.topics:
+            return
+        answer, vote = said.topics[0].partitions[0], asked.topics[0].partitions[0]
+        self._epoch_durable.telling(life, answer.leader_epoch)
+        if answer.vote_granted and not vote.pre_vote:
+            candidate = ReplicaKey(vote.replica_id, vote.replica_directory_id)
+            self._vote_once.telling(life, vote.replica_epoch, candidate)
+
+    def listened(self, name: str, keeper: Keeper, what: str) -> None:
+        """Look at a state machine that was told something."""
+        life = self.watch.lives[name]
+        try:
+            if what == "leader":
+                self._claims.told(life, keeper)
+            else:
+                self._handed.listened(life, keeper)
+        except Violation as violation:
+            self._world.found(violation)
+
+    def quiet(self, controllers: Sequence[Controller]) -> None:
+        """Look at everybody's listeners when nothing is new any more."""
+        for each in controllers:
+            life = self.watch.lives[each.name]
+            self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
+            if each.latecomer is not None:
+                self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
+
+    def administered(self, request: Request, error: ErrorCode) -> None:
+        """Learn how a change of the voters ended."""
+        self._world.mark(f"{type(request).__name__} ended {error.name}")
+
+    # --- what people outside need to know ------------------------------------------------------
+
+    def voter_sets(self) -> list[VoterSet]:
+        """Return every voter set that somebody may go by: the last one of each replica."""
+        latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
+        sets = {
+            voters: None
+            for key, voters in latest.items()
+            if key not in self._lost and len(voters)
+        }
+        return list(sets) or [self._first]
+
+    def compare_history(self, written: list[Written]) -> None:
+        """Compare what clients know with what is committed."""
+        compare(written, self.ghost)

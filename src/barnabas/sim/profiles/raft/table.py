@@ -1,0 +1,64 @@
+"""A small replicated map: the state machine that stands on the simulated quorum's log.
+
+Its records are metadata records like any other (``ConfigRecord``), so everything between a decision
+and the disk is the product's.  A table also carries a *digest* of every value it was ever given, in
+order: two replicas that skipped, repeated or swapped a record differ for ever, even if the keys
+were overwritten since.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from typing import Final
+from zlib import crc32
+
+from barnabas.model.value import value
+from barnabas.wire.messages.stored.config_record import ConfigRecord
+from barnabas.wire.metadata_records import decode_record, encode_record
+
+# Kafka's number for the configuration of a broker; any would do.
+RESOURCE: Final = 4
+
+# The row of a snapshot that holds the digest.
+DIGEST: Final = "#digest"
+
+VERSION: Final = 0
+
+
+@value
+class Table:
+    """The newest value of every key, and the digest of all there ever were."""
+
+    rows: Mapping[str, str] = field(default_factory=dict)
+    digest: int = 0
+
+    def apply(self, entry: ConfigRecord) -> "Table":
+        """Return the table with one more value."""
+        text = entry.value or ""
+        if entry.name == DIGEST:
+            return Table(self.rows, int(text))
+        digest = crc32(f"{entry.name}={text}".encode(), self.digest)
+        return Table({**self.rows, entry.name: text}, digest)
+
+    def entries(self) -> Iterator[ConfigRecord]:
+        """Yield the records that make this table of an empty one: the content of a snapshot."""
+        for key, text in self.rows.items():
+            yield entry(key, text)
+        # Last, since every row before it moves the digest.
+        yield entry(DIGEST, str(self.digest))
+
+
+def entry(key: str, text: str) -> ConfigRecord:
+    """Return the record that gives a key a value."""
+    return ConfigRecord(resource_type=RESOURCE, resource_name="", name=key, value=text)
+
+
+def encode(record: ConfigRecord) -> bytes:
+    """Write a record."""
+    return encode_record(record, VERSION)
+
+
+def entry_of(data: bytes | bytearray | memoryview) -> ConfigRecord:
+    """Read a record."""
+    message, _ = decode_record(data)
+    assert isinstance(message, ConfigRecord), f"{type(message).__name__} is no row of a table"
+    return message

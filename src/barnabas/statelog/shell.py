@@ -1,0 +1,96 @@
+"""One writer, one log, one state: decide, append, wait for the commit, reply.
+
+    submit ─▶ decide(pending) ─▶ append ─▶ pending runs ahead ─▶ committed ─▶ reply
+                                     │
+    the log ── committed batches ────┴─▶ committed
+
+``committed`` is what the log guarantees, on every node.  ``pending`` is the newest state of the
+node that leads: it runs ahead by what was appended and is not committed yet.  It is dropped whole
+when the node stops leading, which is all the rollback there is.
+
+A leader decides nothing before the log's first record of its own epoch is committed and everything
+before it is folded here: the log tells of leadership only then.  So a decision always rests on
+everything that any leader before has decided (C-02).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from barnabas.model.errors import ErrorCode, Refused
+from barnabas.statelog.decision import Decision, State
+
+RecordT = TypeVar("RecordT")
+ReplyT = TypeVar("ReplyT")
+StateT = TypeVar("StateT", bound=State[Any])
+
+
+class Log(Protocol):
+    """A replicated log as its leader sees it: raft's, or a partition's."""
+
+    def append(self, epoch: int, values: Sequence[bytes]) -> int:
+        """Append one batch and return its end offset; ``Refused`` if this node may not."""
+        ...
+
+    async def committed(self, epoch: int, end_offset: int) -> None:
+        """Return when all below an offset is committed; ``Refused`` if leadership is lost first."""
+
+
+class StateLog(Generic[StateT, RecordT]):
+    """The state of one log."""
+
+    def __init__(self, log: Log, state: StateT, encode: Callable[[RecordT], bytes]) -> None:
+        self.committed = state
+        """What everybody will agree to."""
+        self.pending = state
+        """What the leader decides on."""
+        self.epoch: int | None = None
+        """The epoch that this node leads, if it does."""
+        self._log: Final = log
+        self._encode: Final = encode
+        # Where the log ends, as far as decisions of this epoch have moved it.
+        self._end_offset = 0
+
+    async def submit(self, decide: Callable[[StateT], Decision[RecordT, ReplyT]]) -> ReplyT:
+        """Decide on the newest state; reply when all that the decision rests on is committed.
+
+        ``Refused`` with NOT_CONTROLLER if this node does not lead, or stops before: in that case
+        the records may or may not become true.
+        """
+        epoch = self.epoch
+        if epoch is None:
+            raise Refused(ErrorCode.NOT_CONTROLLER, "this node does not lead")
+        decision = decide(self.pending)
+        try:
+            if decision.records:
+                values = [self._encode(record) for record in decision.records]
+                self._end_offset = self._log.append(epoch, values)
+                for record in decision.records:
+                    self.pending = self.pending.apply(record)
+            # Even a refusal waits: it may rest on a record that is not committed yet.
+            await self._log.committed(epoch, self._end_offset)
+        except Refused as refused:
+            if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                raise
+            raise Refused(ErrorCode.NOT_CONTROLLER, refused.why) from refused
+        return decision.reply
+
+    def on_committed(self, records: Sequence[RecordT]) -> None:
+        """Take records that the log has committed, whoever wrote them."""
+        for record in records:
+            self.committed = self.committed.apply(record)
+        if self.epoch is None:
+            self.pending = self.committed
+
+    def on_loaded(self, state: StateT) -> None:
+        """Take the state of a snapshot in place of everything before."""
+        assert self.epoch is None, f"a leader of {self.epoch} was handed a snapshot"
+        self.committed = self.pending = state
+
+    def on_claimed(self, epoch: int) -> None:
+        """Begin to decide: everything before this epoch is folded."""
+        assert self.epoch is None, f"leads {self.epoch} already, and {epoch} now"
+        self.epoch, self.pending, self._end_offset = epoch, self.committed, 0
+
+    def on_resigned(self) -> None:
+        """Decide no more, and forget what was never committed."""
+        self.epoch, self.pending = None, self.committed
