@@ -10,8 +10,8 @@ other, each waiting for its commit.  Every line it prints is a JSON object:
     {"writer": 0, "epoch": 3, "number": 17}      acknowledged
     {"tally": 1200, "ns": …}               acknowledged since the last such line, in quiet mode
 
-SIGUSR1 ends the writing, and nothing else.  With ``--quiet`` it tells tallies and not each acknowledgement; with ``--pause-ms`` writers wait
-between two values.
+SIGUSR1 ends the writing, and nothing else.  With ``--quiet`` it tells tallies and not each
+acknowledgement; with ``--pause-ms`` writers wait between two values.
 """
 
 import argparse
