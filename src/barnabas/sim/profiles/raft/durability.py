@@ -1,6 +1,6 @@
 """What was promised lies on disks: R-02, R-03 (as told), R-10, R-11, R-34, S-08."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from barnabas.raft.effects import Reply
@@ -9,7 +9,6 @@ from barnabas.raft.messages import Fetch, Vote, VoteAnswer
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import ReplicaKey, Voter
 from barnabas.sim.profiles.raft.disks import Vote as Durable, vote_on
-from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 
@@ -92,9 +91,9 @@ class CommitRule(Oracle):
     epoch's own first record.
     """
 
-    def __init__(self, ghost: Ghost, homes: Sequence[Home]) -> None:
-        self._ghost: Final = ghost
+    def __init__(self, homes: Sequence[Home], lost: Mapping[ReplicaKey, None]) -> None:
         self._homes: Final = homes
+        self._lost: Final = lost
         # What each replica has said it has, by who was told, in which epoch.
         self._told: Final[dict[tuple[Life, int], dict[ReplicaKey, int]]] = {}
 
@@ -146,6 +145,9 @@ class CommitRule(Oracle):
     def _holds(self, voter: Voter, life: Life, reached: int, epoch: int) -> bool:
         if life.unread_from is not None and is_seat(voter.key, life.key):
             # Its disk is looked at when it has done what was decided.
+            return True
+        if voter.key in self._lost:
+            # It had what it said it had; that it is gone is what a minority is for (§0.6).
             return True
         return any(
             is_seat(voter.key, home.key) and home.holds(reached, epoch) for home in self._homes

@@ -103,7 +103,7 @@ class Judges:
             FsyncMeansDurable(),
             StateBeforeLog(),
             Durability(),
-            CommitRule(ghost, self.homes),
+            CommitRule(self.homes, self._lost),
             self._claims,
             LogMatching(ghost),
             LeaderChangeFirst(ghost),

@@ -122,7 +122,7 @@ def votes_if_it_can(self: Replica) -> bool:
 
 
 def introduce_nobody(replica: Replica) -> list[Effect]:
-    """MR-10: and does not wonder that nobody knows it as one."""
+    """MR-10, MR-17: and does not say who it is, since others would wonder."""
     return []
 
 
@@ -347,7 +347,7 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
         (Outline, "sums_up", any_end_will_do),
     ],
     "MR-16": [(Storage, "clean", remove_the_snapshot_too)],
-    "MR-17": [(ReplicaKey, "matches", any_directory)],
+    "MR-17": [(ReplicaKey, "matches", any_directory), (changes, "introduce", introduce_nobody)],
     "MR-18": [(Keeper, "resigned", resign_to_a_record)],
     "MR-19": [(SnapshotFiles, "publish", publish_without_sync)],
     "MR-20": [(Keeper, "replay", skip_what_fails)],
