@@ -41,6 +41,7 @@ RECORDS: Final = "Records: rules over records over codecs over the header"
 CYCLES: Final = "No cycles between sibling modules"
 MESSAGES: Final = "Messages know how they are declared and nothing else"
 LOG: Final = "Log: the directory over what changes a log over the log over its parts"
+NODE: Final = "Node: what is done over what is read"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SIMULATED: Final = "The simulated world has no door to the real one"
@@ -81,6 +82,8 @@ VIOLATIONS: Final = (
     Violation("net/server.py", "from barnabas.net import peers", NET),
     Violation("net/peers.py", "import socket", WORLD),
     Violation("net/server.py", "from barnabas.host import network", LAYERS),
+    Violation("node/config.py", "from barnabas.node import format", NODE),
+    Violation("node/properties.py", "import os", WORLD),
     Violation("sim/network.py", "from barnabas.sim import driver", DRIVER),
     Violation("sim/network.py", "import socket", SIMULATED),
     Violation("sim/kernel.py", "import time", SIMULATED),

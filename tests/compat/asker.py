@@ -9,7 +9,7 @@ from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.structs import Request, Response
 
-ANSWER_MS: Final = 10_000
+ANSWER_MS: Final = 3_000
 
 
 def address_of(place: str) -> Address:

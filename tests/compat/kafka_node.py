@@ -8,10 +8,11 @@
     node.stop()                                 or kill, or pause and resume
 
 Nodes are told apart by what they listen on, so that several may live side by side; a process is
-ended by its id, and none outlives the process that started it.
+ended by its id, and ends with the process that started it.
 """
 
 import atexit
+import base64
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from barnabas.model.ids import Uuid
 from tests.compat.kafka_tools import java, tool
 
 START_S: Final = 60
@@ -87,6 +89,13 @@ class Node:
         """Where the quorum's log is."""
         return self.logs / "__cluster_metadata-0"
 
+    @property
+    def directory_id(self) -> Uuid:
+        """The id of its directory, as it was formatted."""
+        lines = (self.logs / "meta.properties").read_text().splitlines()
+        (printed,) = (line.partition("=")[2] for line in lines if line.startswith("directory.id="))
+        return Uuid(base64.urlsafe_b64decode(f"{printed}=="))
+
     def configure(self, settings: Mapping[str, str]) -> None:
         """Write the properties file; what a node of this role and place needs is in it already."""
         listeners = (f"{name}://127.0.0.1:{port}" for name, port in self.ports.items())
@@ -104,7 +113,15 @@ class Node:
 
     def format(self, *words: str, cluster_id: str = CLUSTER_ID) -> None:
         """Let Kafka's tool format the directory."""
-        tool("storage", "format", "--cluster-id", cluster_id, "--config", str(self.properties), *words)
+        tool(
+            "storage",
+            "format",
+            "--cluster-id",
+            cluster_id,
+            "--config",
+            str(self.properties),
+            *words,
+        )
 
     def start(self, listener: str | None = None) -> None:
         """Return when the node takes connections."""
@@ -116,11 +133,10 @@ class Node:
                 socket.create_connection(("127.0.0.1", port), timeout=1).close()
                 return
             except OSError as error:
-                assert self._process is not None, f"{self} was launched"
-                ended = self._process.poll()
-                if ended is not None or time.monotonic() > until:
+                self.check()
+                if time.monotonic() > until:
                     self.kill()
-                    why = f"{self} did not start ({ended}):\n{self.output()[-2000:]}"
+                    why = f"{self} did not listen in {START_S} s:\n{self.output()[-3000:]}"
                     raise RuntimeError(why) from error
             time.sleep(0.1)
 
@@ -131,6 +147,12 @@ class Node:
         command = [*java("kafka.Kafka", *options), str(self.properties)]
         with self._output.open("ab") as output:
             self._process = subprocess.Popen(command, stdout=output, stderr=output)
+
+    def check(self) -> None:
+        """Fail if the process should run and does not."""
+        ended = None if self._process is None else self._process.poll()
+        if ended is not None:
+            raise RuntimeError(f"{self} has ended with {ended}:\n{self.output()[-3000:]}")
 
     def output(self) -> str:
         """Return what the node has printed and logged so far."""

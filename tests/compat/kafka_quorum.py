@@ -1,6 +1,6 @@
 """Quorums of Apache Kafka's controllers on loopback: one to three processes, static or dynamic.
 
-    with Quorum(place, 3) as quorum:
+    with KafkaQuorum(place, 3) as quorum:
         quorum.leader()
 
 A dynamic quorum (kraft.version 1) is formatted with its initial controllers, a static one
@@ -30,6 +30,10 @@ SETTINGS: Final = {
     "controller.quorum.election.timeout.ms": "500",
     "controller.quorum.election.backoff.max.ms": "500",
 }
+
+
+QUIET: Final = {"metadata.max.idle.interval.ms": "0"}
+"""Write nothing to the metadata log only because time goes by."""
 
 
 def eventually(look: Callable[[], T | None], what: str, timeout_s: float = SETTLE_S) -> T:
@@ -64,7 +68,7 @@ def describe(place: str) -> DescribeQuorumResponse.PartitionData | None:
     return said if said.error_code == ErrorCode.NONE else None
 
 
-class Quorum:
+class KafkaQuorum:
     """Some controllers that know each other; those not in ``voters`` only observe at first."""
 
     def __init__(
@@ -106,7 +110,7 @@ class Quorum:
             return {**self._settings, "controller.quorum.voters": voters}
         return {**self._settings, "controller.quorum.bootstrap.servers": self.bootstrap}
 
-    def __enter__(self) -> "Quorum":
+    def __enter__(self) -> "KafkaQuorum":
         for node in self.controllers.values():
             node.launch()
         self.leader()
@@ -126,12 +130,32 @@ class Quorum:
 
         def look() -> DescribeQuorumResponse.PartitionData | None:
             for node in self.controllers.values():
+                node.check()
                 said = describe(node.controller)
                 if said is not None and said.high_watermark >= 0:
                     return said
             return None
 
         return eventually(look, "a leader that has committed something")
+
+    def quiet_state(self, still_s: float = 0) -> DescribeQuorumResponse.PartitionData:
+        """Return what the leader tells when every voter has everything, and it is committed.
+
+        Needs a quorum that writes nothing by itself (``QUIET``); ``still_s`` is for how long
+        nothing may have been written, since controllers register some time after they start.
+        """
+        since, last = time.monotonic(), (-1, -1)
+
+        def look() -> DescribeQuorumResponse.PartitionData | None:
+            nonlocal since, last
+            said = self.state()
+            now = said.leader_epoch, said.high_watermark
+            if now != last:
+                since, last = time.monotonic(), now
+            level = {voter.log_end_offset for voter in said.current_voters} == {now[1]}
+            return said if level and time.monotonic() - since >= still_s else None
+
+        return eventually(look, "a quorum with nothing to do")
 
     def leader(self) -> Node:
         """Return the controller that leads."""

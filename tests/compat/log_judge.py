@@ -1,7 +1,8 @@
 """Apache Kafka's log and tools as a judge: one Java process that takes orders.
 
 `Judge()` builds `java-log/` (offline, if it was ever built before) and starts it; `order` sends one
-order and returns the answer. See `java-log/src/main/java/barnabas/Log.java` for both.
+order and returns the answer. See `java-log/src/main/java/barnabas/Log.java` for both, and
+`Storage.java` beside it for a judge of a node's directories.
 """
 
 import atexit
@@ -20,9 +21,9 @@ Answer = dict[str, Any]
 class Judge:
     """A process with Kafka's classes, which ends with ours."""
 
-    def __init__(self) -> None:
+    def __init__(self, main: str = "barnabas.Log") -> None:
         self._java: Final = subprocess.Popen(
-            java("barnabas.Log", HEAP, *SILENT),
+            java(main, HEAP, *SILENT),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -177,7 +177,7 @@ class World:
         self.seen: Counter[str] = Counter()
         self.notes: list[str] = []
         self.voters = tuple(voters)
-        self.bootstrap = CONTROLLERS
+        self.bootstrap: tuple[int, ...] = CONTROLLERS
         self.static = static
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._number = itertools.count()

@@ -46,9 +46,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    CleanAsked,
     Patience,
     ResignAsked,
     SnapshotTaken,
@@ -147,7 +147,7 @@ class Stage(World):
         self._post(token, member.id, target, lambda: self._arrive(token))
 
     def _arrive(self, token: int) -> None:
-        member, life, request, question, target = self._asks[token]
+        member, _, _, question, target = self._asks[token]
         server = self.members.get(target)
         if server is None or server.node is None:
             self._miss(token)
@@ -310,7 +310,10 @@ class Stage(World):
             if node is None:
                 self.say(f"{member.id}  is down; {where}")
             else:
-                state = told_state(node.state)
+                leads = isinstance(node.state, Leader)
+                state = told_state(node.state) + (
+                    f", {told_voters(disk.voters())}" if leads else ""
+                )
                 self.say(f"{member.id}  {state}; {where}, committed {node.high_watermark}")
 
     def take(self, node_id: int, event: Event) -> list[str]:

@@ -1,5 +1,7 @@
 """What a leader tells of its quorum, and what everybody else does."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from barnabas.model.errors import ErrorCode
@@ -7,12 +9,31 @@ from barnabas.model.ids import ZERO_UUID
 from barnabas.raft.asking import TOPIC
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.describe import Now, describe
-from barnabas.raft.events import Started
+from barnabas.raft.effects import Ask, Effect
+from barnabas.raft.events import (
+    Alarm,
+    Answered,
+    AppendAsked,
+    Asked,
+    Event,
+    Flushed,
+    Started,
+    TimerFired,
+)
+from barnabas.raft.messages import Fetch, RemoveVoter, Standing, Vote, VoteAnswer
 from barnabas.raft.node import RaftNode
 from barnabas.raft.outline import Outline
-from barnabas.raft.progress import OBSERVER_MS, Leadership, Progress
-from barnabas.raft.states import Leader
-from barnabas.raft.voters import RECONFIGURABLE, Endpoint, History, ReplicaKey, Voter, VoterSet
+from barnabas.raft.progress import OBSERVER_MS
+from barnabas.raft.states import Election
+from barnabas.raft.voters import (
+    RECONFIGURABLE,
+    STATIC,
+    Endpoint,
+    History,
+    ReplicaKey,
+    Voter,
+    VoterSet,
+)
 from barnabas.wire.codec import decode, encode
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
 from tests.raft.words import directory
@@ -30,45 +51,76 @@ def place(port: int) -> Endpoint:
     return Endpoint("CONTROLLER", "here", port)
 
 
-VOTERS = VoterSet.of([Voter(OURS, (place(1),)), Voter(OTHER, (place(2),))])
+def voter(key: ReplicaKey, port: int) -> Voter:
+    """Return a voter of a version that has nothing to say that its log does not."""
+    return Voter(key, (place(port),), (STATIC, RECONFIGURABLE))
 
 
-def replica(voters: VoterSet = VOTERS) -> RaftNode:
-    """Return a replica that has just started."""
-    node = RaftNode(
-        RaftConfig(OURS, "the-cluster", (place(1),)),
-        None,
-        Outline(0, 30, [(4, 0)]),
-        History(voters, RECONFIGURABLE),
-    )
-    node.step(Started(), NOW.now_ms)
-    return node
+VOTERS = VoterSet.of([voter(OURS, 1), voter(OTHER, 2)])
 
 
-def leader(voters: VoterSet = VOTERS) -> RaftNode:
-    """Return a replica that leads epoch 5 and has heard of some."""
-    node = replica(voters)
-    node.state = Leader(5, 29)
-    node.leading = Leadership(5, 29, high_watermark=20)
-    node.leading.progress = {
-        BROKER: Progress(25, 9_000, 8_000, 28),
-        OTHER: Progress(20, 9_500, -1, 25),
-    }
-    return node
+class Quorum:
+    """A replica on its way to lead epoch 5, and what happens to it."""
+
+    def __init__(self, voters: VoterSet = VOTERS, version: int = RECONFIGURABLE) -> None:
+        history = History(voters, version)
+        if version == RECONFIGURABLE:
+            history.add_version(1, version)
+            history.add_voters(2, voters)
+        config = RaftConfig(OURS, "the-cluster", (place(1),))
+        self.node = RaftNode(config, Election(4), Outline(0, 29, [(4, 0)]), history)
+        self.effects: list[Effect] = []
+        self.happen(Started(), 6_000)
+
+    def happen(self, event: Event, now_ms: int) -> None:
+        """Let something happen."""
+        self.effects = self.node.step(event, now_ms)
+
+    def elect(self) -> "Quorum":
+        """Let it be elected; its epoch begins at 29, and it has flushed that."""
+        self.happen(TimerFired(Alarm.ELECTION), 7_000)
+        while asks := [it for it in self.effects if isinstance(it, Ask) and is_vote(it)]:
+            standing = Standing(ErrorCode.NONE, self.node.epoch, None, ())
+            self.happen(Answered(asks[0].request, VoteAnswer(standing, True)), 7_000)
+        self.happen(Flushed(0, 30), 7_000)
+        return self
+
+    def fetch(self, replica: ReplicaKey, offset: int, now_ms: int) -> None:
+        """Let somebody fetch who has everything below an offset."""
+        epoch = 5 if offset > 29 else 4
+        self.happen(Asked(1, Fetch(replica, 5, offset, epoch, 0, 0, 1_000)), now_ms)
 
 
-def asked(node: RaftNode, version: int = 2, *, topic: str = TOPIC) -> DescribeQuorumResponse:
+def is_vote(ask: Ask) -> bool:
+    """Tell whether a vote is asked for."""
+    return isinstance(ask.question, Vote)
+
+
+def leader(voters: VoterSet = VOTERS, version: int = RECONFIGURABLE) -> Quorum:
+    """Return a leader that has committed something, and is fetched from."""
+    quorum = Quorum(voters, version).elect()
+    quorum.fetch(OTHER, 30, 7_500)
+    quorum.fetch(BROKER, 30, 8_000)
+    quorum.happen(AppendAsked(3), 8_500)
+    quorum.fetch(BROKER, 31, 9_000)
+    quorum.fetch(OTHER, 30, 9_500)
+    return quorum
+
+
+def asked(
+    quorum: Quorum, version: int = 2, *, topic: str = TOPIC, now: Now = NOW
+) -> DescribeQuorumResponse:
     """Return the answer as it arrives."""
     partition = DescribeQuorumRequest.PartitionData(partition_index=0)
     request = DescribeQuorumRequest(
         topics=[DescribeQuorumRequest.TopicData(topic_name=topic, partitions=[partition])]
     )
-    response = describe(node, request, version, NOW)
+    response = describe(quorum.node, request, version, now)
     return decode(DescribeQuorumResponse, version, encode(response, version))
 
 
 def rows(
-    states: "list[DescribeQuorumResponse.ReplicaState]",
+    states: Sequence[DescribeQuorumResponse.ReplicaState],
 ) -> list[tuple[int, bytes, int, int, int]]:
     """Return what is told of replicas, their times by the distance from now."""
     return [
@@ -94,66 +146,62 @@ def test_a_leader_tells_how_far_everybody_is() -> None:
     (partition,) = response.topics[0].partitions
     assert partition.error_code == ErrorCode.NONE
     assert (partition.leader_id, partition.leader_epoch) == (1, 5)
-    assert partition.high_watermark == 20
-    assert rows(list(partition.current_voters)) == [
-        (1, b"a", 30, 0, 0),
-        (2, b"b", 20, 500, -1),
+    assert partition.high_watermark == 30
+    # Who had everything when it fetched last has caught up with that moment by its next fetch.
+    assert rows(partition.current_voters) == [
+        (1, b"a", 33, 0, 0),
+        (2, b"b", 30, 500, 2_500),
     ]
-    assert rows(list(partition.observers)) == [(7, b"g", 25, 1_000, 2_000)]
+    assert rows(partition.observers) == [(7, b"g", 31, 1_000, 2_000)]
     reached = [(it.node_id, [at.port for at in it.listeners]) for it in response.nodes]
     assert reached == [(1, [1]), (2, [2])]
 
 
 def test_a_leader_without_a_commit_of_its_epoch_tells_no_high_watermark() -> None:
-    node = leader()
-    assert node.leading is not None
-    node.leading.high_watermark = None
-    assert asked(node).topics[0].partitions[0].high_watermark == -1
+    (partition,) = asked(Quorum().elect()).topics[0].partitions
+    assert partition.error_code == ErrorCode.NONE
+    assert partition.high_watermark == -1
 
 
 def test_a_voter_that_has_not_fetched_in_this_epoch_is_nowhere() -> None:
-    node = leader()
-    assert node.leading is not None
-    del node.leading.progress[OTHER]
-    voters = asked(node).topics[0].partitions[0].current_voters
-    assert rows(list(voters))[1] == (2, b"b", -1, -1, -1)
+    voters = asked(Quorum().elect()).topics[0].partitions[0].current_voters
+    assert rows(voters)[1] == (2, b"b", -1, -1, -1)
 
 
 def test_a_voter_with_another_disk_is_an_observer() -> None:
-    node = leader()
-    assert node.leading is not None
-    node.leading.progress[LOST] = Progress(3, 9_900, -1, 3)
-    (partition,) = asked(node).topics[0].partitions
-    assert [key[:2] for key in rows(list(partition.observers))] == [(2, b"z"), (7, b"g")]
-    assert rows(list(partition.current_voters))[1][2] == 20
+    quorum = leader()
+    quorum.fetch(LOST, 3, 9_900)
+    (partition,) = asked(quorum).topics[0].partitions
+    assert [key[:2] for key in rows(partition.observers)] == [(2, b"z"), (7, b"g")]
+    assert rows(partition.current_voters)[1][2] == 30
 
 
 def test_a_configured_voter_is_told_with_what_the_replica_of_its_id_has_done() -> None:
-    static = VoterSet.of([Voter(ReplicaKey(1), (place(1),)), Voter(ReplicaKey(2), (place(2),))])
-    (partition,) = asked(leader(static)).topics[0].partitions
-    assert rows(list(partition.current_voters)) == [
-        (1, b"\0", 30, 0, 0),
-        (2, b"\0", 20, 500, -1),
+    static = VoterSet.of([voter(ReplicaKey(1), 1), voter(ReplicaKey(2), 2)])
+    (partition,) = asked(leader(static, STATIC)).topics[0].partitions
+    assert rows(partition.current_voters) == [
+        (1, b"\0", 33, 0, 0),
+        (2, b"\0", 30, 500, 2_500),
     ]
     assert [it.replica_id for it in partition.observers] == [7]
 
 
 def test_a_leader_that_votes_no_more_observes_itself() -> None:
-    node = leader(VoterSet.of([Voter(OTHER, (place(2),))]))
-    (partition,) = asked(node).topics[0].partitions
+    quorum = leader()
+    quorum.happen(Asked(2, RemoveVoter(OURS)), 9_600)
+    (partition,) = asked(quorum).topics[0].partitions
     assert [it.replica_id for it in partition.current_voters] == [2]
-    assert rows(list(partition.observers))[0] == (1, b"a", 30, 0, 0)
+    assert rows(partition.observers)[0] == (1, b"a", 34, 0, 0)
 
 
 def test_an_observer_that_was_silent_for_long_is_not_told() -> None:
-    node = leader()
-    assert node.leading is not None
-    node.leading.progress[BROKER].fetched_ms = NOW.now_ms - OBSERVER_MS - 1
-    assert not asked(node).topics[0].partitions[0].observers
+    for silent_ms, told in [(OBSERVER_MS, 1), (OBSERVER_MS + 1, 0)]:
+        now = Now(9_000 + silent_ms, NOW.wall_ms)
+        assert len(asked(leader(), now=now).topics[0].partitions[0].observers) == told
 
 
 def test_who_does_not_lead_says_so_beside_the_partition() -> None:
-    response = asked(replica())
+    response = asked(Quorum())
     assert response.error_code == ErrorCode.NONE
     (partition,) = response.topics[0].partitions
     assert partition.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -173,6 +221,6 @@ def test_older_versions_are_told_no_directories_and_no_places(version: int) -> N
     response = asked(leader(), version)
     assert not response.nodes
     (partition,) = response.topics[0].partitions
-    (voter, other) = partition.current_voters
-    assert voter.replica_directory_id == other.replica_directory_id == ZERO_UUID
+    (own, other) = partition.current_voters
+    assert own.replica_directory_id == other.replica_directory_id == ZERO_UUID
     assert ago(other.last_fetch_timestamp) == (-1 if version == 0 else 500)

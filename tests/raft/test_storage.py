@@ -24,6 +24,7 @@ from barnabas.raft.storage import Storage, gathered_to
 from barnabas.raft.voters import NO_VOTERS, ReplicaKey
 from barnabas.records.batch import batches, header_at
 from barnabas.records.record import records
+from barnabas.records.snapshot import data_batch
 from barnabas.sim.disk_faults import Injection
 from tests.log.storage import PATH, Machine, run
 from tests.raft.replica import (
@@ -138,6 +139,16 @@ def test_a_follower_appends_what_it_judged_as_it_is() -> None:
     follower.append_fetched(judged.data, 3)
     assert everything(follower) == data
     assert run(follower.flush()) == leader.end_offset
+
+
+def test_what_follows_a_snapshot_is_judged_by_the_snapshots_epoch() -> None:
+    storage = opened(Machine())
+    run(storage.persist(Election(9, 2)))
+    receive(storage, SnapshotId(500, 7), snapshot_bytes(SnapshotId(500, 7)))
+    run(storage.install(SnapshotId(500, 7)))
+    with pytest.raises(Refused, match="its epoch is 6, not between 7 and 9"):
+        storage.judge(data_batch(500, 6, 0, [b"x"]), 500)
+    assert storage.judge(data_batch(500, 7, 0, [b"x"]), 500).end_offset == 501
 
 
 def test_a_cut_is_durable_when_it_returns() -> None:
@@ -440,7 +451,9 @@ def test_two_processes_do_not_work_in_one_directory() -> None:
     with pytest.raises(BlockingIOError):
         opened(machine)
     run(storage.close())
-    opened(machine).abandon()
+    again = opened(machine)
+    run(again.open_snapshot(SnapshotId(9, 1)))
+    again.abandon()
     opened(machine)
 
 

@@ -63,7 +63,7 @@ class Trial:
             twice=some(0.2),
             flush_ms=draw.choice(((0, 4), (0, 80))),
             slow_flush=some(0.05),
-            refused_snapshots=some(0.3),
+            refused_snapshots=some(0.6),
         )
 
     # --- the story -------------------------------------------------------------------------------

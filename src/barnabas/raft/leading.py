@@ -173,13 +173,10 @@ def leader_only(replica: Replica, epoch: int) -> ErrorCode:
 
 def fetch_asked(replica: Replica, token: int, fetch: Fetch, now_ms: int) -> list[Effect]:
     """Learn how far a replica is, and send what comes next, at once or when there is some."""
-    sound = (
-        fetch.max_wait_ms >= 0
-        and fetch.offset >= 0
-        and 0 <= fetch.last_epoch <= fetch.epoch
-        and fetch.replica.id != replica.config.key.id
-    )
+    sound = fetch.max_wait_ms >= 0 and fetch.offset >= 0 and 0 <= fetch.last_epoch <= fetch.epoch
     error = leader_only(replica, fetch.epoch) if sound else ErrorCode.INVALID_REQUEST
+    if error is ErrorCode.NONE and fetch.replica.id == replica.config.key.id:
+        error = ErrorCode.INVALID_REQUEST
     if error is not ErrorCode.NONE:
         return [Reply(token, _no_records(replica, error))]
     comparison = replica.outline.compare(fetch.offset, fetch.last_epoch)

@@ -44,8 +44,8 @@ def learn(
         # beside its former self.
         return replica.become(Unattached(epoch + 1)) if rises else []
     if replica.address(endpoints) is None:
-        known = replica.voters.current.by_id(leader_id)
-        endpoints = () if known is None else known.endpoints
+        voter = replica.voters.current.by_id(leader_id)
+        endpoints = () if voter is None else voter.endpoints
     if replica.address(endpoints) is None:
         return replica.become(Unattached(epoch, leader_id)) if rises else []
     if rises:
@@ -103,7 +103,10 @@ def _refused(replica: Replica, told: BeginQuorumEpoch | EndQuorumEpoch) -> Error
     if told.epoch < replica.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
     own = told.leader_id == replica.config.key.id
-    if told.leader_id < 0 or own or not _fits(replica, told.leader_id, told.epoch):
+    known = (told.leader_id, told.epoch) == (replica.leader_id, replica.epoch)
+    # Who leads may be told so: it is no news, and no nonsense.
+    strange = (own and not known) or not _fits(replica, told.leader_id, told.epoch)
+    if told.leader_id < 0 or strange:
         return ErrorCode.INVALID_REQUEST
     return ErrorCode.NONE
 

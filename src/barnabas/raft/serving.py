@@ -16,8 +16,8 @@ Non-obvious:
   so spoke replicas before those fields were there.
 - An error about the quorum stands beside the partition, together with who leads; one about the
   request stands at the top, alone.  A snapshot of another topic is an error beside that topic.
-- Who leads is told with its place on the replicas' listener, in versions that have room for it;
-  older ones expect everybody to know the voters.
+- Who leads is told with its place on the listener by which it was asked, in versions that have
+  room for it; older ones expect everybody to know the voters.
 
 Fixed by Kafka's KafkaRaftClient.java (handle*Request) and RaftUtil.java.
 """
@@ -241,9 +241,8 @@ def endpoints_of(listeners: Sequence[Listed]) -> Endpoints:
 # --- Answers as responses ----------------------------------------------------------------------
 
 
-def response_of(request: Request, version: int, answer: Answer, config: RaftConfig) -> Response:
-    """Return the message that answers a request of some version."""
-    listener = config.listener
+def response_of(request: Request, version: int, answer: Answer, listener: str) -> Response:
+    """Return the message that answers a request which came, in some version, by some listener."""
     match request, answer:
         case VoteRequest(), VoteAnswer():
             return vote_response(answer, version, listener)

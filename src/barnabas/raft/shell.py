@@ -282,7 +282,7 @@ class Quorum:
             answer = await waiting
         finally:
             del self._waiting[token]
-        return response_of(request, version, answer, self.config)
+        return response_of(request, version, answer, listener)
 
     # --- events ------------------------------------------------------------------------------
 

@@ -92,9 +92,13 @@ class SnapshotPart:
         self._file.close()
         self._disk.rename(self.path, self._final)
 
+    def close(self) -> None:
+        """Give the file back as it is."""
+        self._file.close()
+
     def discard(self) -> None:
         """Throw it away."""
-        self._file.close()
+        self.close()
         self._disk.remove(self.path)
 
 

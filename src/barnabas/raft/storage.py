@@ -238,9 +238,12 @@ class Storage:
 
     def judge(self, data: Buffer, offset: int) -> Batches:
         """Return what a leader sent from an offset on, if it may follow there; or ``Refused``."""
-        election = self._state.election
+        election, latest = self._state.election, self._snapshots.latest
         epoch = 0 if election is None else election.epoch
-        return judged(data, offset, max(0, self._log.epochs.epoch_of(offset - 1)), epoch)
+        last_epoch = max(0, self._log.epochs.epoch_of(offset - 1))
+        if latest is not None and latest.end_offset == offset:
+            last_epoch = latest.epoch
+        return judged(data, offset, last_epoch, epoch)
 
     # --- snapshots of others ---------------------------------------------------------------------
 
@@ -431,6 +434,8 @@ class Storage:
 
     def abandon(self) -> None:
         """Give everything back as it is: after a failure, or to stop at once."""
+        if self._receiving is not None:
+            self._receiving.close()
         self._log.abandon()
         self._mark.abandon()
         if self._lock is not None:

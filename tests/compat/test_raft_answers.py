@@ -1,0 +1,160 @@
+"""Our replica answers what Kafka's controllers answer, asked the same thing in the same situation.
+
+Quorums of three of Kafka's controllers, dynamic and static, with a snapshot and more than one
+epoch behind them, stand still.  Every case of ``raft_cases`` is put to one of them over the wire,
+and to its twin (``raft_twin``): our replica on a copy of its log, in its role.  Both answers have
+to be the same, field by field and byte by byte, but for what ``told`` leaves out.
+
+Where we differ on purpose, ``DIFFERENT`` says so, and why.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, TypeVar
+
+import pytest
+
+from barnabas.model.errors import ErrorCode
+from barnabas.wire.codec import decode, encode
+from barnabas.wire.structs import Message, Struct
+from tests.compat.asker import ask
+from tests.compat.kafka_quorum import QUIET, KafkaQuorum
+from tests.compat.raft_cases import CASES, DISRUPTIVE, Case
+from tests.compat.raft_twin import Situation, Twin, situation_of
+
+M = TypeVar("M", bound=Message)
+
+# A snapshot as soon as there is anything to put into one.
+SETTINGS: Final = {**QUIET, "metadata.log.max.record.bytes.between.snapshots": "100"}
+
+LEFT_OUT: Final = {
+    "error_message": "words are our own",
+    "last_fetch_timestamp": "a time",
+    "last_caught_up_timestamp": "a time",
+    "observers": "who asked before, which a twin has not seen",
+    "log_start_offset": "a replica of the quorum has no use for it, and is not told",
+}
+
+PARTITION: Final = "responses[0].partitions[0].error_code"
+DIFFERENT: Final[dict[tuple[str, str], dict[str, tuple[object, object]]]] = {
+    # To Kafka it is an IllegalStateException that somebody catches.
+    ("Fetch: by who is asked", "leader"): {
+        PARTITION: (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR)
+    },
+    ("Fetch: by the id of who is asked", "leader"): {
+        PARTITION: (ErrorCode.INVALID_REQUEST, ErrorCode.UNKNOWN_SERVER_ERROR)
+    },
+}
+"""Field by field, where we differ: ours, theirs."""
+
+# To a replica of another cluster Kafka tells who leads this one, here alone; we tell nobody.
+TELLS_STRANGERS: Final = "UpdateRaftVoter: of another cluster"
+
+SNAPSHOT_ERRORS: Final = {
+    "FetchSnapshot: of a stale epoch": ErrorCode.FENCED_LEADER_EPOCH,
+    "FetchSnapshot: of a later epoch": ErrorCode.UNKNOWN_LEADER_EPOCH,
+    "FetchSnapshot: one that never was": ErrorCode.SNAPSHOT_NOT_FOUND,
+    "FetchSnapshot: the formatted one": ErrorCode.SNAPSHOT_NOT_FOUND,
+    "FetchSnapshot: from before its beginning": ErrorCode.POSITION_OUT_OF_RANGE,
+    "FetchSnapshot: from its end": ErrorCode.POSITION_OUT_OF_RANGE,
+    "FetchSnapshot: from behind its end": ErrorCode.POSITION_OUT_OF_RANGE,
+    "FetchSnapshot: of another topic": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    "FetchSnapshot: of another partition": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+}
+"""What Kafka's handler means where it refuses a part of a snapshot (KafkaRaftClient.java).
+
+It never arrives: Kafka 4.3 leaves the records of such an answer null, cannot write that, and
+answers UNKNOWN_SERVER_ERROR without a word about the partition instead.
+"""
+
+
+@pytest.fixture(scope="module", params=["dynamic", "static"])
+def quorum(request: pytest.FixtureRequest) -> Iterator[KafkaQuorum]:
+    """Three of Kafka's controllers that have had two leaders."""
+    static = request.param == "static"
+    with (
+        TemporaryDirectory() as place,
+        KafkaQuorum(Path(place), 3, static=static, settings=SETTINGS) as running,
+    ):
+        leader = running.leader()
+        leader.stop()
+        running.leader()
+        leader.start()
+        running.quiet_state(still_s=3)
+        yield running
+
+
+def told(held: object, place: str = "") -> dict[str, object]:
+    """Return what an answer says, field by field, without what cannot be the same."""
+    if isinstance(held, Struct):
+        names = [name for name in type(held).FIELDS if name not in LEFT_OUT]
+        parts = [(f"{place}.{name}".lstrip("."), getattr(held, name)) for name in names]
+    elif isinstance(held, list | tuple):
+        # What is listed by id is listed in any order.
+        parts = [(f"{place}[{at}]", each) for at, each in enumerate(sorted(held, key=repr))]
+    else:
+        return {place: bytes(held) if isinstance(held, memoryview) else held}
+    return {path: said for where, each in parts for path, said in told(each, where).items()}
+
+
+def answers(at: Situation, case: Case) -> tuple[dict[str, object], dict[str, object]]:
+    """Ask our twin and then the controller; return what each said."""
+    request, version = case(at)
+    ours = Twin(at).answer(as_sent(request, version), version)
+    theirs = ask(at.asked.controller, request, version)
+    return told(as_sent(ours, version)), told(theirs)
+
+
+def as_sent(message: M, version: int) -> M:
+    """Return a message as it arrives."""
+    return decode(type(message), version, encode(message, version))
+
+
+def differences(
+    ours: dict[str, object], theirs: dict[str, object]
+) -> dict[str, tuple[object, object]]:
+    """Return what two answers say differently: ours, theirs."""
+    fields = sorted(ours.keys() | theirs.keys())
+    pairs = {field: (ours.get(field), theirs.get(field)) for field in fields}
+    return {field: pair for field, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def meant(name: str, role: str) -> ErrorCode | None:
+    """Return the error that Kafka means and cannot say; None if it can."""
+    error = SNAPSHOT_ERRORS.get(name)
+    if error is None and name.startswith("FetchSnapshot: ") and "cluster" not in name:
+        return None if role == "leader" else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    found = (ErrorCode.SNAPSHOT_NOT_FOUND, ErrorCode.POSITION_OUT_OF_RANGE)
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if role != "leader" and error in found else error
+
+
+@pytest.mark.parametrize("role", ["leader", "follower"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_is_kafkas(quorum: KafkaQuorum, role: str, name: str) -> None:
+    at = situation_of(quorum, asks_leader=role == "leader")
+    ours, theirs = answers(at, CASES[name])
+    unsaid = meant(name, role)
+    if unsaid is not None:
+        assert ours["topics[0].partitions[0].error_code"] == unsaid
+        assert theirs == {"throttle_time_ms": 0, "error_code": ErrorCode.UNKNOWN_SERVER_ERROR}
+    elif name == TELLS_STRANGERS:
+        assert ours["error_code"] == theirs["error_code"] == ErrorCode.INCONSISTENT_CLUSTER_ID
+        assert (ours["current_leader.leader_id"], theirs["current_leader.leader_id"]) == (
+            -1,
+            at.leader_id,
+        )
+    else:
+        assert differences(ours, theirs) == DIFFERENT.get((name, role), {})
+    assert situation_of(quorum, asks_leader=role == "leader") == at, "this should change nothing"
+
+
+@pytest.mark.parametrize("role", ["leader", "follower"])
+@pytest.mark.parametrize("name", DISRUPTIVE)
+def test_the_answer_at_the_end_of_an_epoch_is_kafkas(
+    quorum: KafkaQuorum, role: str, name: str
+) -> None:
+    quorum.quiet_state(still_s=1)
+    at = situation_of(quorum, asks_leader=role == "leader")
+    ours, theirs = answers(at, DISRUPTIVE[name])
+    assert differences(ours, theirs) == {}
