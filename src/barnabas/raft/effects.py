@@ -72,7 +72,14 @@ class AppendFetched:
 
 @value
 class Flush:
-    """Make the log durable; ``Flushed`` tells when it is."""
+    """Make the log durable, meanwhile; ``Flushed`` tells when it is, with the same ``cuts``.
+
+    A flush that began before the log was cut, or replaced by a snapshot, says nothing of what was
+    appended there since.
+    """
+
+    cuts: int
+    """How often the log has been cut or replaced before."""
 
 
 @value
@@ -100,7 +107,11 @@ class StorePart:
 
 @value
 class InstallSnapshot:
-    """Let a received snapshot take the place of the log, if it is whole."""
+    """Let a received snapshot take the place of the log, durably, if it is whole.
+
+    ``SnapshotInstalled`` or ``SnapshotRefused`` is the next event: nothing can be decided about a
+    log of which nobody knows where it begins.
+    """
 
     snapshot: SnapshotId
 

@@ -38,7 +38,7 @@ class Started:
 
 @value
 class TimerFired:
-    """A timer that was set and not cancelled has come."""
+    """A timer has come that was neither cancelled nor set anew since."""
 
     timer: Timer
 
@@ -69,21 +69,23 @@ class Unanswered:
 
 @value
 class AppendAsked:
-    """The leader's own state machine wants its records committed."""
+    """The leader's own state machine wants records appended, at ``promised_offset``."""
 
     records: int
 
 
 @value
 class Flushed:
-    """Everything below an offset is on the disk."""
+    """Everything below an offset is on the disk: what stood there when the flush was asked for."""
 
+    cuts: int
+    """Of the flush that tells it."""
     end_offset: int
 
 
 @value
 class SnapshotTaken:
-    """A state machine has written a snapshot, and it is on the disk."""
+    """A state machine has written a snapshot of what is committed, and it is on the disk."""
 
     snapshot: SnapshotId
 

@@ -1,6 +1,6 @@
 """What replicas of a quorum ask each other, and what they answer, whatever the wire's version.
 
-``translation`` makes these of the protocol's messages and back.  The names are Kafka's.
+``asking`` and ``serving`` make these of the protocol's messages and back.  The names are Kafka's.
 
 Every answer carries the *standing* of who gives it: its epoch and the leader it knows of.  That is
 how news of elections spreads, errors included.

@@ -10,7 +10,7 @@ log, in the same order, and checks that the two agree.  That keeps every decisio
 Fixed by Kafka's RaftLog.java and KafkaRaftLog.java.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
@@ -77,6 +77,10 @@ class Outline:
         self._starts: Final = [start for _, start in epochs]
         self._snapshots: Final = sorted(snapshots, key=lambda snapshot: snapshot.rank)
         assert start_offset <= end_offset, f"a log from {start_offset} to {end_offset}"
+        for snapshot in self._snapshots:
+            assert self.sums_up(snapshot), f"{snapshot} beside a log {start_offset} to {end_offset}"
+        covered = not start_offset or self._snapshots
+        assert covered, f"a log from {start_offset} on, and no snapshot of what was before"
 
     @property
     def epochs(self) -> Sequence[tuple[int, int]]:
@@ -104,6 +108,17 @@ class Outline:
     def last(self) -> SnapshotId:
         """The end of the log as a point to compare."""
         return SnapshotId(self.end_offset, self.last_epoch)
+
+    def sums_up(self, snapshot: SnapshotId) -> bool:
+        """Tell whether a snapshot sums up a beginning of this log.
+
+        One that does not was fetched to take the log's place; rank cannot tell, for records that
+        were never committed may be of a higher epoch than a snapshot that is.
+        """
+        if snapshot.end_offset == self.start_offset:
+            # Of what was before only the snapshot itself knows.
+            return True
+        return self.epoch_of(snapshot.end_offset - 1) == snapshot.epoch
 
     def epoch_of(self, offset: int) -> int | None:
         """Return the epoch of a record; None if it is not in the log."""
@@ -133,8 +148,8 @@ class Outline:
             first = self._snapshots[0]
             behind = offset < self.start_offset or epoch < first.epoch
             beside = offset == self.start_offset and epoch != first.epoch
-            # Reading a snapshot is cheaper than the records that it sums up.
-            if offset == 0 or behind or (beside and first.end_offset == self.start_offset):
+            # Who has nothing reads a snapshot sooner than the records that it sums up.
+            if offset == 0 or behind or beside:
                 return NeedsSnapshot(latest)
         if offset == 0:
             return Agrees()
@@ -156,6 +171,9 @@ class Outline:
         """Learn that records of one epoch were appended up to an offset."""
         assert end_offset > self.end_offset, f"{self.end_offset} already, not {end_offset}"
         assert epoch >= self.last_epoch, f"epoch {epoch} after {self.last_epoch}"
+        if self._starts and self._starts[-1] == self.end_offset:
+            # An epoch without records, as Kafka's epoch cache may hold one at the very end.
+            del self._epochs[-1], self._starts[-1]
         if not self._epochs or epoch > self._epochs[-1]:
             self._epochs.append(epoch)
             self._starts.append(self.end_offset)
@@ -163,7 +181,9 @@ class Outline:
 
     def truncate(self, end_offset: int) -> None:
         """Learn that the log was cut."""
-        assert self.start_offset <= end_offset <= self.end_offset, f"cut at {end_offset}"
+        latest = self.latest_snapshot
+        first = self.start_offset if latest is None else latest.end_offset
+        assert first <= end_offset <= self.end_offset, f"cut at {end_offset}, not from {first} on"
         keep = bisect_left(self._starts, end_offset)
         del self._epochs[keep:], self._starts[keep:]
         self.end_offset = end_offset
@@ -175,19 +195,21 @@ class Outline:
         self._snapshots[:] = [snapshot]
 
     def add_snapshot(self, snapshot: SnapshotId) -> None:
-        """Learn that there is a snapshot."""
-        latest = self.latest_snapshot
-        assert latest is None or latest.rank < snapshot.rank, f"{snapshot} after {latest}"
-        self._snapshots.append(snapshot)
+        """Learn that there is a snapshot; one that a fetched one has overtaken is of no use."""
+        if snapshot.end_offset < self.start_offset or snapshot in self._snapshots:
+            return
+        assert self.sums_up(snapshot), f"snapshot {snapshot} of a log with epochs {self.epochs}"
+        insort(self._snapshots, snapshot, key=lambda each: each.rank)
 
     def clean(self, first: SnapshotId) -> None:
-        """Learn that the log begins where a snapshot ends, and older ones are gone."""
+        """Learn that the log begins where a snapshot ends, and older ones are gone (R-29)."""
         assert first in self._snapshots, f"no snapshot {first}"
-        del self._snapshots[: self._snapshots.index(first)]
         start = first.end_offset
         assert self.start_offset <= start <= self.end_offset, f"begins at {start}"
+        del self._snapshots[: self._snapshots.index(first)]
         self.start_offset = start
-        before = bisect_right(self._starts, start) - 1
-        if before >= 0:
-            del self._epochs[:before], self._starts[:before]
-            self._starts[0] = start
+        # An epoch that ends at the start is the snapshot's to tell.
+        before = bisect_right(self._starts, start) - 1 if start < self.end_offset else None
+        del self._epochs[:before], self._starts[:before]
+        if self._starts:
+            self._starts[0] = max(self._starts[0], start)

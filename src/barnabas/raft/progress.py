@@ -24,7 +24,7 @@ class Progress:
     fetched_ms: int = -1
     caught_up_ms: int = -1
     leader_end: int = -1
-    """Where this log ended when the replica fetched last."""
+    """Where the leader's log ended when the replica fetched last."""
 
     def fetched(self, offset: int, leader_end: int, now_ms: int) -> None:
         """Learn of a fetch: it has caught up if it has all there was when it fetched before."""
@@ -43,6 +43,8 @@ class Change:
     question: AddVoter | RemoveVoter
     record_offset: int | None = None
     """Where the voters record is, once it is in the log."""
+    is_answered: bool = False
+    """Whether who asked was satisfied with less than the commit."""
 
 
 @dataclass(slots=True)
@@ -51,9 +53,15 @@ class Leadership:
 
     epoch: int
     start_offset: int
+    granting: tuple[int, ...]
+    """Who voted for it."""
+    described: VoterSet
+    """The voters as they have described themselves since: while voters are configured, no log
+    holds it, and ``kraft.version`` cannot be raised before everybody has."""
     high_watermark: int | None = None
+    """Known only when something of this very epoch is committed (R-11)."""
     progress: dict[ReplicaKey, Progress] = field(default_factory=dict)
-    heard: dict[int, None] = field(default_factory=dict)
+    heard: dict[ReplicaKey, None] = field(default_factory=dict)
     """The voters that have fetched since the last majority did (R-27)."""
     parked: dict[int, Fetch] = field(default_factory=dict)
     """Fetches that wait for something to send, by token."""
@@ -82,10 +90,12 @@ class Leadership:
 
     def hear(self, replica: ReplicaKey, voters: VoterSet, own: ReplicaKey) -> bool:
         """Learn that a replica is there; tell whether a majority has been since last time."""
-        if voters.contains(replica):
-            self.heard[replica.id] = None
-        needed = voters.majority - (1 if voters.contains(own) else 0)
-        if len(self.heard) < needed:
+        if not voters.contains(replica):
+            return False
+        self.heard[replica] = None
+        # Only who is still a voter counts.
+        there = sum(any(map(voter.key.matches, self.heard)) for voter in voters.voters)
+        if there < voters.majority - (1 if voters.contains(own) else 0):
             return False
         self.heard.clear()
         return True

@@ -16,6 +16,9 @@ and their offsets must not be given out twice (R-33).
 
 Votes are keyed by epoch: whatever keeps the epoch keeps the vote (R-04).  A Leader and a Resigned
 need not remember theirs, for they never grant one.
+
+A state is all that others may be told and all that outlives the role; what a role keeps in mind
+meanwhile is in ``duties`` and ``progress``, and is dropped with it.
 """
 
 from typing import Final, TypeAlias
@@ -96,15 +99,27 @@ NEXT: Final[dict[type[State], frozenset[type[State]]]] = {
     Resigned: frozenset({Unattached, Follower}),
 }
 
-# The transitions that need a higher epoch; so do those to Unattached, unless from Prospective or
-# because of a vote.
+# The transitions that need a higher epoch, and those that need the same.  Unattached may become
+# Unattached in its epoch by a vote alone, Prospective if nobody leads.
 RISING: Final = frozenset(
     {
+        (Follower, Unattached),
         (Prospective, Candidate),
+        (Candidate, Unattached),
         (Leader, Unattached),
         (Leader, Follower),
         (Resigned, Unattached),
         (Resigned, Follower),
+    }
+)
+STAYING: Final = frozenset(
+    {
+        (Unattached, Prospective),
+        (Follower, Prospective),
+        (Prospective, Prospective),
+        (Candidate, Prospective),
+        (Candidate, Leader),
+        (Leader, Resigned),
     }
 )
 
@@ -147,25 +162,20 @@ def voted_in(state: State) -> ReplicaKey | None:
             return None
 
 
-def check(before: State, after: State) -> None:
-    """Assert that a replica may become what it is about to become (R-03, R-04, R-05)."""
+def check(before: State, after: State, self_id: int) -> None:
+    """Assert that a replica may become what it is about to become (R-01, R-03, R-04, R-05)."""
     kinds = type(before), type(after)
     assert kinds[1] in NEXT[kinds[0]], f"{before} may not become {after}"
     assert after.epoch >= before.epoch, f"{before} may not go back to {after}"
-    if kinds in RISING:
-        assert after.epoch > before.epoch, f"{before} may not become {after} in the same epoch"
     if after.epoch > before.epoch:
+        assert kinds not in STAYING, f"{before} may not become {after} in another epoch"
         return
-    if not isinstance(after, Leader | Resigned):
-        vote = voted_in(before)
-        assert vote in (None, voted_in(after)), f"{before} may not forget its vote as {after}"
-    match before, after:
-        case Follower(), Unattached():
-            raise AssertionError(f"{before} may not become {after} in the same epoch")
-        case Follower(), Follower():
-            kept = before.leader_id == after.leader_id
-            assert kept, f"two leaders in one epoch: {before}, {after}"
-        case Candidate(), Unattached():
-            raise AssertionError(f"{before} may not become {after} in the same epoch")
-        case _:
-            pass
+    assert kinds not in RISING, f"{before} may not become {after} in the same epoch"
+    leader = leader_of(before, self_id)
+    assert leader in (None, leader_of(after, self_id)), f"two leaders: {before}, {after}"
+    if isinstance(after, Leader | Resigned):
+        return
+    vote = voted_in(before)
+    assert vote in (None, voted_in(after)), f"{before} may not forget its vote as {after}"
+    if kinds == (Unattached, Unattached):
+        assert vote != voted_in(after), f"{before} has no reason to become {after}"

@@ -64,6 +64,11 @@ class Voter:
     endpoints: Endpoints
     versions: tuple[int, int] = (STATIC, STATIC)
 
+    def describes(self, other: "Voter") -> bool:
+        """Tell whether nothing is new about the other; no order of endpoints means anything."""
+        mine, others = (frozenset(each.endpoints) for each in (self, other))
+        return (self.key, mine, self.versions) == (other.key, others, other.versions)
+
 
 @value
 class VoterSet:
@@ -111,7 +116,7 @@ class VoterSet:
         return VoterSet.of((*kept, voter))
 
     def without(self, key: ReplicaKey) -> "VoterSet":
-        """Return the set with one less."""
+        """Return the set with one less, if there is exactly this one."""
         return VoterSet(tuple(voter for voter in self.voters if voter.key != key))
 
 

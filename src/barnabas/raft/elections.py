@@ -1,0 +1,157 @@
+"""Asking for votes and giving them: Prospective, Candidate, and everybody who is asked.
+
+    timeout ─▶ stand ─▶ Prospective ─ ask ─▶ count ─▶ Candidate ─ ask ─▶ count ─▶ Leader
+                            └─▶ lose ─▶ the leader that was, or none
+
+A pre-vote (KIP-996) asks "would you vote for me?" and changes nothing but hearts; a vote is
+durable before it is told.  Fixed by Kafka's KafkaRaftClient.handleVoteRequest, EpochElection.java
+and the canGrantVote of each state.
+"""
+
+from barnabas.model.errors import ErrorCode
+from barnabas.raft import news
+from barnabas.raft.effects import Effect, Reply
+from barnabas.raft.events import Alarm
+from barnabas.raft.messages import Vote, VoteAnswer
+from barnabas.raft.replica import Replica
+from barnabas.raft.states import (
+    Candidate,
+    Follower,
+    Leader,
+    Prospective,
+    Resigned,
+    State,
+    Unattached,
+    endpoints_of,
+    voted_in,
+)
+from barnabas.raft.voters import ReplicaKey
+
+
+def stand(replica: Replica) -> list[Effect]:
+    """Ask whether an election would be won, in the epoch that is."""
+    assert replica.is_voter, f"{replica.state} stands for election and is no voter"
+    state = replica.state
+    after = Prospective(replica.epoch, replica.leader_id, endpoints_of(state), voted_in(state))
+    return replica.become(after)
+
+
+def ask_votes(replica: Replica) -> list[Effect]:
+    """Ask every voter that has not answered in this round, while it can be won."""
+    ballot = replica.ballot
+    if ballot.is_lost(replica.voters.current):
+        return []
+    asked = [vote.voter for vote in replica.asking(Vote)]
+    pre_vote = isinstance(replica.state, Prospective)
+    effects: list[Effect] = []
+    for voter in replica.others:
+        if not ballot.counted(voter.key.id) and voter.key not in asked:
+            own, last = replica.config.key, replica.outline.last
+            vote = Vote(own, voter.key, replica.epoch, last, pre_vote)
+            effects += replica.ask(voter.endpoints, vote)
+    return effects
+
+
+def count(replica: Replica) -> list[Effect]:
+    """Take the next step if a majority said yes, go back if it can no longer do so."""
+    ballot, voters = replica.ballot, replica.voters.current
+    match replica.state:
+        case Prospective() if ballot.is_won(voters) and not replica.is_stopping:
+            return _campaign(replica)
+        case Candidate(epoch) if ballot.is_won(voters) and not replica.is_stopping:
+            return replica.become(Leader(epoch, replica.outline.end_offset))
+        case Prospective() if ballot.is_lost(voters):
+            return lose(replica)
+        case _:
+            # A candidate that has lost waits for its timeout: whoever won will be heard of.
+            return []
+
+
+def _campaign(replica: Replica) -> list[Effect]:
+    """Raise the epoch and vote for oneself."""
+    return replica.become(Candidate(replica.epoch + 1, replica.config.key))
+
+
+def lose(replica: Replica) -> list[Effect]:
+    """Go back to the leader that was, if there was one, or wait."""
+    state = replica.state
+    assert isinstance(state, Prospective), f"{state} loses no pre-vote"
+    if state.leader_id is not None and replica.address(state.endpoints) is not None:
+        after = Follower(state.epoch, state.leader_id, state.endpoints, state.voted)
+        return replica.become(after)
+    return replica.become(Unattached(state.epoch, state.leader_id, state.voted))
+
+
+def vote_answered(replica: Replica, vote: Vote, answer: VoteAnswer) -> list[Effect]:
+    """Count an answer; ask again if it was none."""
+    error = answer.standing.error
+    if error is ErrorCode.UNSUPPORTED_VERSION and vote.pre_vote and not replica.is_stopping:
+        # Somebody knows no pre-votes: they are for the good of all or of nobody.
+        return _campaign(replica)
+    effects, counts = news.heed(replica, answer.standing)
+    if not counts:
+        return effects + replica.retry()
+    votes = replica.ballot.granted if answer.granted else replica.ballot.refused
+    votes[vote.voter.id] = None
+    return effects + count(replica)
+
+
+# --- being asked -----------------------------------------------------------------------------
+
+
+def vote_asked(replica: Replica, token: int, vote: Vote) -> list[Effect]:
+    """Vote, or say what one would vote; a higher epoch is taken on in either case."""
+    error = _refused(replica, vote)
+    effects: list[Effect] = []
+    if error is ErrorCode.NONE and vote.epoch > replica.epoch:
+        effects = replica.become(Unattached(vote.epoch))
+    if error is ErrorCode.NONE and not vote.voter.matches(replica.config.key):
+        error = ErrorCode.INVALID_VOTER_KEY
+    granted = error is ErrorCode.NONE and _may_grant(replica, vote)
+    if granted and not vote.pre_vote:
+        effects += _grant(replica, vote.candidate)
+    return [*effects, Reply(token, VoteAnswer(replica.standing(error), granted))]
+
+
+def _refused(replica: Replica, vote: Vote) -> ErrorCode:
+    last = vote.last
+    # A candidate has raised its epoch, so no record can be of it; a prospective has not.
+    ahead = last.epoch > vote.epoch if vote.pre_vote else last.epoch >= vote.epoch
+    if last.end_offset < 0 or last.epoch < 0 or ahead:
+        return ErrorCode.INVALID_REQUEST
+    if vote.epoch < replica.epoch:
+        return ErrorCode.FENCED_LEADER_EPOCH
+    if vote.candidate.id < 0 or vote.candidate.id == replica.config.key.id:
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE
+
+
+def _may_grant(replica: Replica, vote: Vote) -> bool:
+    """Tell whether a candidate, whose log must be at least as good, gets the vote (R-18, R-19)."""
+    is_complete = vote.last.rank >= replica.outline.last.rank
+    match replica.state:
+        case Unattached() | Prospective() | Candidate() | Resigned() if vote.pre_vote:
+            return is_complete
+        case Follower() if vote.pre_vote:
+            # A leader that has answered lives, and is not to be disturbed.
+            return is_complete and not replica.following.has_fetched
+        case Unattached(_, leader_id, voted) | Prospective(_, leader_id, _, voted):
+            if voted is not None:
+                # It was given before, and the answer lost.
+                return voted.matches(vote.candidate)
+            return leader_id is None and is_complete
+        case _:
+            return False
+
+
+def _grant(replica: Replica, candidate: ReplicaKey) -> list[Effect]:
+    """Vote, and wait anew: who is voted for has at least as good a chance."""
+    match replica.state:
+        case Unattached(epoch, leader_id, voted=None):
+            after: State = Unattached(epoch, leader_id, candidate)
+        case Prospective(epoch, leader_id, endpoints, voted=None):
+            after = Prospective(epoch, leader_id, endpoints, candidate)
+        case _:
+            return []
+    effects = replica.become(after)
+    return [*effects, *replica.cancel(Alarm.ELECTION), *replica.await_election()]
