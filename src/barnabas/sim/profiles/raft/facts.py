@@ -24,7 +24,7 @@ from barnabas.raft.states import (
 )
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.specs.raft import node as spec
-from barnabas.sim.specs.raft.log import Key, Log, Voters
+from barnabas.sim.specs.raft.log import PLAIN, Key, Log, Voters
 from barnabas.sim.specs.raft.node import FetchRequest, Role, VoteRequest
 
 ROLES: Final[dict[type[State], Role]] = {
@@ -97,12 +97,11 @@ def replica_of(facts: Facts) -> spec.Node:
 
     What its records say is not known, only of which epochs they are; the voters count as old.
     """
-    ends = (*(start for _, start in facts.epochs[1:]), facts.end)
+    starts = [start for _, start in facts.epochs]
     snapshots = tuple(spec.Snapshot(end, epoch, facts.voters) for end, epoch in facts.snapshots)
-    summed_up = (each.epoch for each in snapshots if each.end == facts.start)
-    log = Log(facts.start, max(summed_up, default=0), facts.voters)
-    for (epoch, start), end in zip(facts.epochs, ends, strict=True):
-        log = log.append(epoch, 0, end - start)
+    log = Log(facts.start, dict(facts.snapshots).get(facts.start, 0), facts.voters)
+    for (epoch, start), end in zip(facts.epochs, (*starts, facts.end)[1:], strict=True):
+        log = log.append(epoch, PLAIN, end - start)
     election = spec.Election(facts.epoch, facts.leader, facts.voted)
     granted = frozenset({facts.key.id} if facts.role is Role.CANDIDATE else ())
     return spec.Node(
@@ -114,6 +113,7 @@ def replica_of(facts: Facts) -> spec.Node:
         saved=election,
         log=log,
         flushed=facts.flushed,
+        on_disk=facts.flushed,
         hwm=facts.hwm,
         snapshots=snapshots,
         granted=granted,

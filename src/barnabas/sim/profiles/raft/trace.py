@@ -28,8 +28,8 @@ Who runs the simulation calls ``step`` for every event of every replica, and ``s
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Final
+from dataclasses import dataclass, field, fields, replace
+from typing import Final, TypeAlias
 
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.effects import (
@@ -42,8 +42,10 @@ from barnabas.raft.effects import (
     Effect,
     HighWatermark,
     InstallSnapshot,
+    OpenSnapshot,
     PersistElection,
     Reply,
+    StorePart,
     Truncate,
 )
 from barnabas.raft.events import (
@@ -94,18 +96,29 @@ from barnabas.sim.specs.raft.node import Node, Role, Step
 from barnabas.sim.world import Violation
 
 
+# The answers that tell of epochs and leaders; what shows that a leader lives that sends a snapshot.
+Told: TypeAlias = VoteAnswer | EpochAnswer | FetchAnswer | SnapshotAnswer
+LIVES: Final = (
+    ErrorCode.NONE,
+    ErrorCode.SNAPSHOT_NOT_FOUND,
+    ErrorCode.POSITION_OUT_OF_RANGE,
+)
+
+
 @dataclass(slots=True)
 class Replica:
     """One replica of the port, and what belongs to it outside of the specification."""
 
     node: Node
-    written: spec.Election | None = None
+    written: spec.Election
     """What was persisted last."""
+    cuts: int = 0
+    """How often the log was cut or replaced in this life: an older flush says nothing of it."""
     asked: dict[int, Question] = field(default_factory=dict)
-    """Every question asked in this life, by its number."""
+    """What was asked in this role and epoch and is not answered, by its number."""
     waiting: dict[int, Question] = field(default_factory=dict)
     """Questions of others that wait for an answer, by their tokens."""
-    stages: list[tuple[Node, spec.Election | None]] = field(default_factory=list)
+    stages: list[tuple[Node, spec.Election]] = field(default_factory=list)
     """What the disk may show if the process dies before it has performed everything."""
     installing: SnapshotId | None = None
 
@@ -131,7 +144,7 @@ class RaftValidator:
     def started(self, name: str, facts: Facts) -> None:
         """Learn of a replica that was not there before."""
         node = replica_of(facts)
-        self._replicas[name] = Replica(node)
+        self._replicas[name] = Replica(node, node.election)
         for first, run in node.log.pieces():
             known = self._ledger.setdefault(run.epoch, Log(first))
             if run.end > known.end:
@@ -147,7 +160,7 @@ class RaftValidator:
         stages = [*left.stages, (left.node, left.written)]
         why = ""
         for node, written in reversed(stages):
-            woken = self._woken(node, facts, left.installing)
+            woken = self._woken(replace(node, saved=written), facts, left.installing)
             if isinstance(woken, Blocked):
                 why = why or f"{woken} ({woken.guard.name})"
             elif (difference := differing(woken, facts)) is not None:
@@ -179,7 +192,7 @@ class RaftValidator:
             if isinstance(cleaned, Blocked):
                 return cleaned
             node = cleaned.node
-        step = elections.restart(node, facts.end, facts.role)
+        step = elections.restart(node, facts.end, facts.role, facts.flushed)
         return step if isinstance(step, Blocked) else step.node
 
     # --- steps -----------------------------------------------------------------------------------
@@ -224,6 +237,7 @@ class Walk:
         self._ledger: Final = ledger
         self._note: Final = note
         self._event: Event | None = None
+        self._effects: Sequence[Effect] = ()
         # What the event says: who leads which epoch, a vote that is asked for, that somebody does
         # not know pre-votes, how many records.
         self._told: tuple[int, int | None] | None = None
@@ -251,7 +265,10 @@ class Walk:
         if isinstance(step, Blocked):
             raise self._wrong(action, str(step), step.guard.name)
         self._note(action)
+        before = self._replica.node
         self._replica.node = step.node
+        if (before.role, before.epoch) != (step.node.role, step.node.epoch):
+            self._replica.asked.clear()
         if step.node.role is Role.LEADER:
             start = step.node.epoch_start
             runs = tuple(run for _, run in step.node.log.pieces(start))
@@ -266,15 +283,15 @@ class Walk:
 
     def take(self, event: Event, effects: Sequence[Effect]) -> None:
         """Take the actions of an event and of its effects, in their order."""
-        self._event = event
-        epoch = self._node.epoch
-        answer = self._begin(event)
+        self._event, self._effects = event, effects
+        news = self._begin(event)
         self._stage()
         for at, effect in enumerate(effects):
             self._perform(effect, effects[at + 1 :])
             self._stage()
-        if answer is not None:
-            self._ignored(answer, epoch)
+        if news is not None:
+            # Whatever was said of other epochs and their leaders has been heeded by now.
+            self._do("stay", elections.stay(self._node, news.epoch, leader_in(news)))
 
     def _stage(self) -> None:
         self._replica.stages.append((self._node, self._replica.written))
@@ -288,10 +305,11 @@ class Walk:
             case Answered(request, answer):
                 return self._answered(request, answer)
             case Unanswered(request):
+                self._replica.asked.pop(request, None)
                 self._replica.node = forgotten(node, request)
             case AppendAsked(records):
                 self._records = records
-            case Flushed(end):
+            case Flushed(cuts, end) if cuts == self._replica.cuts:
                 self._do("flush", replication.flush(node, end))
             case SnapshotTaken(snapshot) if snapshot.end_offset > node.log.start:
                 end, epoch = snapshot.end_offset, snapshot.epoch
@@ -302,6 +320,7 @@ class Walk:
                 installed = spec.Snapshot(snapshot.end_offset, snapshot.epoch, known)
                 self._do("install", replication.install(node, installed))
                 self._replica.installing = None
+                self._replica.cuts += 1
             case LogCleaned(first):
                 self._do("clean", replication.clean(node, first.end_offset))
             case _:
@@ -313,9 +332,9 @@ class Walk:
         match question:
             case Vote():
                 self._vote = vote_request(question)
-                if question.epoch > self._node.epoch:
-                    self._told = question.epoch, None
-                    return told(question.epoch, None)
+                self._told = question.epoch, None
+                if not any(is_invalid(effect) for effect in self._effects):
+                    return Standing(ErrorCode.NONE, question.epoch, None, ())
             case BeginQuorumEpoch(leader_id, epoch) | EndQuorumEpoch(leader_id, epoch):
                 self._told = epoch, leader_id
             case Fetch():
@@ -327,12 +346,10 @@ class Walk:
         return None
 
     def _answered(self, request: int, answer: Answer) -> Standing | None:
-        question = self._replica.asked.get(request)
-        if question is None:
+        question = self._replica.asked.pop(request, None)
+        if question is None or not isinstance(answer, Told):
             return None
-        standing = getattr(answer, "standing", None)
-        if not isinstance(standing, Standing) or not stands(self._node, request, question):
-            return None
+        standing = answer.standing
         self._told = standing.epoch, standing.leader_id
         match question, answer:
             case Vote(), VoteAnswer(granted=granted):
@@ -345,6 +362,9 @@ class Walk:
                     self._maybe("count_vote", elections.count(self._node, asked, said))
             case Fetch(), FetchAnswer() if standing.error is ErrorCode.NONE:
                 self._heard(request, question, answer)
+            case FetchSnapshot(), SnapshotAnswer() if standing.error in LIVES:
+                if standing.error or self._does(StorePart):
+                    self._maybe("hear_part", replication.hear_part(self._node, standing.epoch))
             case _:
                 pass
         self._replica.node = forgotten(self._node, request)
@@ -357,27 +377,35 @@ class Walk:
         self._do(action, step)
         return True
 
+    def _does(self, kind: type[Effect]) -> bool:
+        """Tell whether the product does something about this event."""
+        return any(isinstance(effect, kind) for effect in self._effects)
+
     def _heard(self, request: int, fetch: Fetch, answer: FetchAnswer) -> None:
         """Take what the leader answers to a fetch, if it is the leader and still concerns us."""
-        node, epoch = self._node, answer.standing.epoch
         question = fetch_request(fetch)
         asked = spec.Asked(request, question)
         match answer.content:
-            case Diverges(at, end):
+            case Diverges(at, end) if self._does(Truncate):
                 content: spec.Records | spec.Diverging = spec.Diverging(at, end)
-            case Batches() as batches if batches.data:
+            case Batches() as batches if self._does(AppendFetched):
+                content = spec.Records(self._issued(batches))
+            case Batches(data=b""):
                 content = spec.Records(())
-                if answer.standing.epoch == node.epoch and fetch.offset == node.log.end:
-                    content = spec.Records(self._issued(batches))
+            case NeedsSnapshot() if self._does(OpenSnapshot):
+                self._do("hear_part", replication.hear_part(self._node, answer.standing.epoch))
+                return
             case _:
-                content = spec.Records(())
-        said = spec.FetchAnswer(question, epoch, answer.high_watermark, content)
-        if not self._maybe("hear_leader", replication.hear_leader(node, asked, said)):
-            return
-        if isinstance(answer.content, NeedsSnapshot):
+                # It makes no sense to the product, which asks again.
+                return
+        said = spec.FetchAnswer(question, answer.standing.epoch, answer.high_watermark, content)
+        if self._does(AppendFetched) or self._does(Truncate):
+            self._do("hear_leader", replication.hear_leader(self._node, asked, said))
+        elif not self._maybe("hear_leader", replication.hear_leader(self._node, asked, said)):
             return
         if isinstance(content, spec.Diverging):
             self._do("cut", replication.cut(self._node, said))
+            self._replica.cuts += 1
         else:
             self._do("take", replication.take(self._node, said))
 
@@ -450,7 +478,8 @@ class Walk:
     def _persisted(self, action: str) -> None:
         """Require that epoch and vote are on the disk before something is said or appended."""
         written, due = self._replica.written, self._node.election
-        self._require(action, Guard.PERSISTS, written == due, f"{written} is persisted, not {due}")
+        why = f"{written} is persisted, not {due}"
+        self._require(action, Guard.PERSISTS, written == due, why)
 
     def _become(self, state: State, rest: Sequence[Effect]) -> None:
         """Take the action that leads to a role."""
@@ -495,15 +524,6 @@ class Walk:
                 self._require("detach", Guard.IS_TOLD, heard, why)
                 self._do("detach", elections.detach(node, epoch, leader))
 
-    def _ignored(self, standing: Standing, epoch: int) -> None:
-        """Require that news of an epoch or of its leader were heeded."""
-        if self._node.epoch > epoch or self._told is None:
-            return
-        leader = standing.leader_id if standing.endpoints else None
-        if standing.error is ErrorCode.UNKNOWN_LEADER_EPOCH:
-            return
-        self._do("stay", elections.stay(self._node, standing.epoch, leader))
-
     # --- what it says ----------------------------------------------------------------------------
 
     def _ask(self, request: int, question: Question) -> None:
@@ -534,7 +554,7 @@ class Walk:
 
     def _reply(self, token: int, answer: Answer) -> None:
         question = self._replica.waiting.pop(token, None)
-        if not isinstance(answer, VoteAnswer | EpochAnswer | FetchAnswer | SnapshotAnswer):
+        if not isinstance(answer, Told):
             return
         said = answer.standing.epoch, answer.standing.leader_id
         self._says("reply", said, (self._node.epoch, self._node.leader))
@@ -609,16 +629,18 @@ def forgotten(node: Node, request: int) -> Node:
     return node
 
 
-def stands(node: Node, request: int, question: Question) -> bool:
-    """Tell whether a question still stands, of those that the port keeps."""
-    if not isinstance(question, Vote | Fetch):
-        return True
-    return any(asked.number == request for asked in node.asked)
+def leader_in(standing: Standing) -> int | None:
+    """Return the leader that news tell of, if they say where it is."""
+    return standing.leader_id if standing.endpoints else None
 
 
-def told(epoch: int, leader: int | None) -> Standing:
-    """Return news of an epoch."""
-    return Standing(ErrorCode.NONE, epoch, leader, ())
+def is_invalid(effect: Effect) -> bool:
+    """Tell whether an effect refuses a vote request as one that makes no sense."""
+    match effect:
+        case Reply(answer=VoteAnswer(standing=Standing(error=ErrorCode.INVALID_REQUEST))):
+            return True
+        case _:
+            return False
 
 
 def more_in(rest: Sequence[Effect]) -> tuple[Content, ...]:

@@ -431,10 +431,10 @@ def own_deeds(node: Node, scope: Scope, rules: Rules, next_value: int) -> Iterat
         yield "looks for the leader", DISCOVERIES, ask_fetch(node, rules=rules), ()
     if node.role is Role.LEADER:
         yield from leaders_deeds(node, scope, rules, next_value)
-    for kept in range(node.flushed, node.log.end + 1) if scope.restarts else ():
+    for kept in range(node.on_disk, node.log.end + 1) if scope.restarts else ():
         for role in Role:
             name = f"restarts as {role}, having {kept}"
-            yield with_questions(name, restart(node, kept, role, rules), rules, RESTARTS)
+            yield with_questions(name, restart(node, kept, role, rules=rules), rules, RESTARTS)
     if scope.wipes:
         fresh = began(Key(node.key.id, node.key.directory + "b"), node.log.start_voters)
         yield "loses its disk", WIPES, Step(fresh), ()

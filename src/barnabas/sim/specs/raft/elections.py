@@ -143,14 +143,20 @@ def give_up(node: Node, rules: Rules = ALL) -> Step | Blocked:
     return Step(become(node, Role.UNATTACHED, node.epoch + 1, None, None, rules))
 
 
-def restart(node: Node, kept: int, role: Role, rules: Rules = ALL) -> Step | Blocked:
-    """Come back with what is on the disk: the last election, the log up to somewhere."""
+def restart(
+    node: Node, kept: int, role: Role, flushed: int | None = None, rules: Rules = ALL
+) -> Step | Blocked:
+    """Come back with what is on the disk: the last election, the log up to somewhere.
+
+    A replica may believe in less of it than is there, until it has flushed.
+    """
     election, latest = node.saved, node.latest
     log = node.log.cut(kept)
     own_vote = election.voted == node.key and any(voter.names(node.key) for voter in log.voters)
     has_led = election.leader == node.key.id
     blocked = rules.blocked(
-        (Guard.KEEPS_FLUSHED, node.flushed <= kept <= node.log.end),
+        (Guard.KEEPS_FLUSHED, node.on_disk <= kept <= node.log.end),
+        (Guard.KEEPS_FLUSHED, flushed is None or flushed <= kept),
         (Guard.LEADS_NO_MORE, role is Role.RESIGNED or not has_led),
         (Guard.RIGHT_ROLE, has_led or role not in (Role.LEADER, Role.RESIGNED)),
         (Guard.RIGHT_ROLE, role is not Role.PROSPECTIVE),
@@ -161,7 +167,11 @@ def restart(node: Node, kept: int, role: Role, rules: Rules = ALL) -> Step | Blo
     )
     if blocked is not None:
         return blocked
-    woken = replace(node, log=log, flushed=kept, hwm=0 if latest is None else latest.end)
+    hwm = 0 if latest is None else latest.end
+    if flushed is None:
+        woken = replace(node, log=log, flushed=kept, on_disk=kept, hwm=hwm)
+    else:
+        woken = replace(node, log=log, flushed=flushed, hwm=hwm)
     after = become(woken, role, election.epoch, election.leader, election.voted, rules)
     if role is Role.CANDIDATE:
         after = replace(after, granted=frozenset({node.key.id}))
@@ -197,9 +207,9 @@ def detach(node: Node, epoch: int, leader: int | None = None, rules: Rules = ALL
 
 def stay(node: Node, epoch: int, leader: int | None, rules: Rules = ALL) -> Step | Blocked:
     """Learn nothing from what was heard."""
-    heard = epoch < node.epoch or leader is None or node.leader is not None
-    follows = node.role in (Role.FOLLOWER, Role.LEADER, Role.RESIGNED)
-    blocked = rules.blocked((Guard.NOTHING_NEW, epoch <= node.epoch and (heard or follows)))
+    known = leader in (None, node.key.id) or node.leader is not None
+    old = epoch < node.epoch or (epoch == node.epoch and known)
+    blocked = rules.blocked((Guard.NOTHING_NEW, old))
     return Step(node) if blocked is None else blocked
 
 

@@ -118,8 +118,8 @@ class Log:
     # --- how two logs compare --------------------------------------------------------------------
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to this one, and where it ends."""
-        found = self.start_epoch, self.start
+        """Return the largest epoch up to this one, and where it ends; this one if there is none."""
+        found = (self.start_epoch if self.start else epoch), self.start
         for _, run in self.pieces():
             if run.epoch <= epoch:
                 found = run.epoch, run.end

@@ -137,7 +137,9 @@ class Node:
     voted: Key | None = None
     saved: Election = Election()
     log: Log = Log()
+    # Below it everything is on its disk, as far as it knows; and as it is.
     flushed: int = 0
+    on_disk: int = 0
     hwm: int = 0
     snapshots: tuple[Snapshot, ...] = ()
     # Questions of this role and epoch that stand, and who said yes to them, by id.

@@ -43,7 +43,8 @@ def append(node: Node, content: Content = PLAIN, count: int = 1, rules: Rules = 
 
 def flush(node: Node, end: int) -> Step:
     """Learn that the log is on the disk up to an offset; what was cut meanwhile is not there."""
-    return Step(replace(node, flushed=max(node.flushed, min(end, node.log.end))))
+    flushed = max(node.flushed, min(end, node.log.end))
+    return Step(replace(node, flushed=flushed, on_disk=max(node.on_disk, flushed)))
 
 
 def change_voters(node: Node, voters: Voters, rules: Rules = ALL) -> Step | Blocked:
@@ -173,9 +174,13 @@ def send_diverging(node: Node, request: FetchRequest, rules: Rules = ALL) -> Ste
 
 
 def send_snapshot(node: Node, request: FetchRequest, rules: Rules = ALL) -> Step | Blocked:
-    """Say which snapshot holds what the log has no more; who has nothing may prefer it anyway."""
-    latest = node.latest
-    wanted = request.offset == 0 or node.log.is_behind(request.offset, request.last_epoch)
+    """Say which snapshot holds what the log has no more.
+
+    It may be sent in the place of records, too, to who has nothing, or nothing of its epoch.
+    """
+    latest, epoch = node.latest, request.last_epoch
+    wanted = request.offset == 0 or node.log.is_behind(request.offset, epoch)
+    wanted = wanted or (latest is not None and epoch < latest.epoch)
     blocked = for_leader(node, request, rules) or rules.blocked(
         (Guard.SNAPSHOT_THERE, wanted and latest is not None),
     )
@@ -210,6 +215,15 @@ def hear_leader(
     return Step(replace(node.answered(asked), has_fetched=True))
 
 
+def hear_part(node: Node, epoch: int, rules: Rules = ALL) -> Step | Blocked:
+    """Take it that the leader has sent a part of a snapshot, or said that it has a newer one."""
+    blocked = rules.blocked(
+        (Guard.RIGHT_ROLE, node.role is Role.FOLLOWER),
+        (Guard.LEADER_ANSWERS, epoch == node.epoch),
+    )
+    return Step(replace(node, has_fetched=True)) if blocked is None else blocked
+
+
 def take(node: Node, answer: FetchAnswer, rules: Rules = ALL) -> Step | Blocked:
     """Append what the leader sent, and learn from it what is committed."""
     assert isinstance(answer.content, Records), f"{answer} is taken"
@@ -231,7 +245,8 @@ def cut(node: Node, answer: FetchAnswer, rules: Rules = ALL) -> Step | Blocked:
     )
     if blocked is not None:
         return blocked
-    return Step(replace(node, log=node.log.cut(end), flushed=min(node.flushed, end)))
+    flushed, on_disk = min(node.flushed, end), min(node.on_disk, end)
+    return Step(replace(node, log=node.log.cut(end), flushed=flushed, on_disk=on_disk))
 
 
 # --- Snapshots -------------------------------------------------------------------------------
@@ -239,16 +254,21 @@ def cut(node: Node, answer: FetchAnswer, rules: Rules = ALL) -> Step | Blocked:
 
 def take_snapshot(node: Node, end: int, epoch: int, rules: Rules = ALL) -> Step | Blocked:
     """Sum up the beginning of the log (R-28)."""
-    log, latest = node.log, node.latest
+    log = node.log
     blocked = rules.blocked(
         (Guard.COMMITTED, end <= node.hwm),
         (Guard.SNAPSHOT_THERE, log.start < end <= log.end and epoch == log.epoch_below(end)),
-        (Guard.SNAPSHOT_THERE, latest is None or latest.end < end),
     )
     if blocked is not None:
         return blocked
-    snapshot = Snapshot(end, epoch, log.cut(end).voters)
-    return Step(replace(node, snapshots=(*node.snapshots, snapshot)))
+    others = (each for each in node.snapshots if each.end != end)
+    snapshots = sorted((*others, Snapshot(end, epoch, log.cut(end).voters)), key=end_of)
+    return Step(replace(node, snapshots=tuple(snapshots)))
+
+
+def end_of(snapshot: Snapshot) -> int:
+    """Return where a snapshot ends."""
+    return snapshot.end
 
 
 def clean(node: Node, end: int, rules: Rules = ALL) -> Step | Blocked:
@@ -275,6 +295,7 @@ def install(node: Node, snapshot: Snapshot, rules: Rules = ALL) -> Step | Blocke
             node,
             log=Log(snapshot.end, snapshot.epoch, snapshot.voters),
             flushed=snapshot.end,
+            on_disk=snapshot.end,
             hwm=snapshot.end,
             snapshots=(snapshot,),
         )
