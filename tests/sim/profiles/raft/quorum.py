@@ -61,7 +61,7 @@ from barnabas.raft.messages import (
 from barnabas.raft.node import RaftNode
 from barnabas.raft.outline import BOOTSTRAP, Outline, SnapshotId
 from barnabas.raft.states import Election
-from barnabas.raft.voters import RECONFIGURABLE, Endpoint, History, ReplicaKey, Voter, VoterSet
+from barnabas.raft.voters import RECONFIGURABLE, Endpoint, History, ReplicaKey, VoterSet
 from barnabas.runtime.network import Address
 
 PORT: Final = 9000
@@ -340,7 +340,9 @@ class Quorum:
             case PersistElection(election):
                 disk.election = election
             case AppendLeaderChange(epoch=epoch, version=version, voter_set=voters):
-                more = [] if version is None else [Entry(epoch, None, version), Entry(epoch, voters)]
+                more = (
+                    [] if version is None else [Entry(epoch, None, version), Entry(epoch, voters)]
+                )
                 disk.log += [Entry(epoch), *more]
             case AppendVoters(epoch=epoch, voter_set=voters):
                 disk.log.append(Entry(epoch, voters))

@@ -19,49 +19,33 @@ A state is a tuple of numbers.  Replicas and facts are kept once, in tables, and
 of itself or about a message is worked out once: it depends on nobody else.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from barnabas.model.value import value
 from barnabas.sim.specs.exploration import Move
-from barnabas.sim.specs.raft.elections import (
-    ask_vote,
-    count,
-    detach,
-    follow,
-    give_up,
-    grant,
-    lead,
-    lose_pre_vote,
-    resign,
-    restart,
-    stand,
-    win_pre_vote,
+from barnabas.sim.specs.raft.deeds import (
+    FREE,
+    RESTARTS,
+    VALUES,
+    WIPES,
+    Scope,
+    Try,
+    may_hear,
+    may_react,
+    news,
+    own_deeds,
+    reactions,
+    settled,
 )
 from barnabas.sim.specs.raft.guards import ALL, Blocked, Guard, Rules
 from barnabas.sim.specs.raft.log import Key
-from barnabas.sim.specs.raft.node import (
-    Asked,
-    Diverging,
-    FetchAnswer,
-    FetchRequest,
-    Leads,
-    Node,
-    Records,
-    Role,
-    Snapshot,
-    Step,
-    VoteAnswer,
-    VoteRequest,
-)
+from barnabas.sim.specs.raft.node import Node, Role, VoteAnswer
 from barnabas.sim.specs.raft.properties import (
     DURABILITY,
+    LEADER_KEPT,
     LOG_MATCHING,
     Fact,
-    Issued,
-    Led,
-    Shown,
     Voted,
     contradiction,
     is_durable,
@@ -69,70 +53,7 @@ from barnabas.sim.specs.raft.properties import (
     of_node,
     of_step,
 )
-from barnabas.sim.specs.raft.replication import (
-    accept,
-    append,
-    ask_fetch,
-    began,
-    change_voters,
-    clean,
-    commit,
-    cut,
-    flush,
-    hear_leader,
-    install,
-    send_diverging,
-    send_records,
-    send_snapshot,
-    take,
-    take_snapshot,
-)
-
-# What is limited: elections that nobody needed are, by the epochs.
-VALUES: Final = 0
-RESTARTS: Final = 1
-WIPES: Final = 2
-CHANGES: Final = 3
-RESIGNATIONS: Final = 4
-SNAPSHOTS: Final = 5
-DISCOVERIES: Final = 6
-FREE: Final = -1
-
-
-@value
-class Scope:
-    """How small a world is."""
-
-    voters: int = 2
-    observers: int = 0
-    epochs: int = 2
-    values: int = 1
-    restarts: int = 0
-    wipes: int = 0
-    changes: int = 0
-    resignations: int = 0
-    snapshots: int = 0
-    discoveries: int = 0
-    disks: bool = False
-    singly: bool = False
-    """Whether a leader sends one record at a time."""
-    pre_votes: bool = False
-    script: tuple[str, ...] = ()
-    """What has happened already."""
-
-    @property
-    def limits(self) -> tuple[int, ...]:
-        """How often each thing may happen, by its number."""
-        return (
-            self.values,
-            self.restarts,
-            self.wipes,
-            self.changes,
-            self.resignations,
-            self.snapshots,
-            self.discoveries,
-        )
-
+from barnabas.sim.specs.raft.replication import began
 
 # Replicas, what was said, how often what is limited has happened; the first two as numbers.
 World: TypeAlias = tuple[tuple[int, ...], int, tuple[int, ...]]
@@ -153,7 +74,16 @@ class Deed:
 class Closed:
     """The model of one scope under some rules."""
 
-    def __init__(self, scope: Scope, rules: Rules = ALL) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        rules: Rules = ALL,
+        ignored: frozenset[str] = frozenset(),
+        then: tuple[str, ...] = (),
+    ) -> None:
+        self.ignored: Final = ignored
+        """Properties that are not asked for, to see what falls behind them."""
+        self.script: Final = (*scope.script, *then)
         self.scope: Final = scope
         self.rules: Final = rules
         self.blocks: Final[dict[Guard, int]] = {}
@@ -180,7 +110,7 @@ class Closed:
         voters = frozenset(Key(node_id, "a") for node_id in ids if node_id <= scope.voters)
         nodes = tuple(self._node(began(Key(node_id, "a"), voters)) for node_id in ids)
         world: World = nodes, 0, (0,) * len(scope.limits)
-        for name in scope.script:
+        for name in self.script:
             world = self._play(world, name)
         return world
 
@@ -241,12 +171,12 @@ class Closed:
             if match is None:
                 logs = self._nodes[pair[0]].log, self._nodes[pair[1]].log
                 match = self._matched[pair] = not of_logs(*logs)
-            if not match:
+            if not match and LOG_MATCHING not in self.ignored:
                 return LOG_MATCHING
         return ""
 
     def _lost(self, deed: Deed, nodes: tuple[int, ...], place: int) -> str:
-        if not deed.commits:
+        if not deed.commits or DURABILITY in self.ignored:
             return ""
         everybody = [self._nodes[number] for number in nodes]
         return "" if is_durable(self._nodes[nodes[place]], everybody) else DURABILITY
@@ -266,7 +196,7 @@ class Closed:
             against: dict[str, int] = {}
             for other, known in enumerate(self._facts):
                 broken = contradiction(fact, known)
-                if broken:
+                if broken and broken not in self.ignored:
                     against[broken] = against.get(broken, 0) | 1 << other
                     theirs = self._against[other]
                     theirs[broken] = theirs.get(broken, 0) | 1 << number
@@ -308,18 +238,20 @@ class Closed:
             deeds = self._reactions[key] = self._noted(node, found)
         return deeds
 
-    def _noted(self, node: Node, found: Iterable["Try"]) -> list[Deed]:
+    def _noted(self, node: Node, found: Iterable[Try]) -> list[Deed]:
         """Keep what is not blocked and changes something."""
         deeds = []
         for name, cost, step, facts in found:
             if isinstance(step, Blocked):
                 self.blocks[step.guard] = self.blocks.get(step.guard, 0) + 1
                 continue
-            broken = of_node(step.node)
-            if cost not in (RESTARTS, WIPES):
-                broken = broken or of_step(node, step.node)
             after, more = settled(step.node, self.scope, self.rules)
-            broken = broken or of_node(after) or of_step(step.node, after)
+            wrong = [*of_node(step.node), *of_node(after), *of_step(step.node, after)]
+            if cost not in (RESTARTS, WIPES):
+                wrong += of_step(node, step.node)
+            if after.key.id in self.scope.quiet and after.epoch > self.scope.stable:
+                wrong.append(LEADER_KEPT)
+            broken = next((name for name in wrong if name not in self.ignored), "")
             said = 0
             for fact in (*facts, *news(node, step.node, cost), *more):
                 said |= self._fact(fact)
@@ -333,228 +265,3 @@ class Closed:
                 commits = leads and after.hwm > node.hwm
                 deeds.append(Deed(name, cost, self._node(after), said, broken, commits))
         return deeds
-
-
-# --- What a replica may do -------------------------------------------------------------------
-
-# A name, what it costs, what comes of it, what is said besides.
-Try: TypeAlias = tuple[str, int, Step | Blocked, tuple[Fact, ...]]
-
-
-def settled(node: Node, scope: Scope, rules: Rules) -> tuple[Node, list[Fact]]:
-    """Return a replica that has done what nothing is gained by doing later, and what it said."""
-    if not scope.disks:
-        node = flush(node, node.log.end).node
-    if node.role is Role.FOLLOWER:
-        asked = ask_fetch(node, rules=rules)
-        if isinstance(asked, Step) and asked.said is not None:
-            return asked.node, [asked.said]
-    if node.role is Role.LEADER:
-        for end in range(node.log.end, node.hwm, -1):
-            committed = commit(node, end, rules)
-            if isinstance(committed, Step):
-                shown: list[Fact] = [Shown(node.epoch, node.log.cut(end))]
-                node = committed.node
-                if not node.is_voter and node.log.voters_offset < node.hwm:
-                    # Its removal is committed, and it leads no longer (R-22).
-                    left = resign(node)
-                    assert isinstance(left, Step), f"{node} cannot leave"
-                    return left.node, shown
-                return node, shown
-    return node, []
-
-
-def may_react(node: Node, fact: Fact) -> bool:
-    """Tell whether a replica may ever react to a fact, under all the rules."""
-    match fact:
-        case VoteRequest(candidate=candidate, epoch=epoch):
-            free = node.role in (Role.UNATTACHED, Role.PROSPECTIVE)
-            free = fact.pre_vote or (free and node.voted in (None, candidate))
-            return epoch > node.epoch or (epoch == node.epoch and free)
-        case VoteAnswer(request=request):
-            return Asked(0, request) in node.asked
-        case FetchRequest(epoch=epoch):
-            leads = node.role in (Role.LEADER, Role.CANDIDATE)
-            return epoch > node.epoch or (epoch == node.epoch and leads)
-        case FetchAnswer(request=request):
-            return Asked(0, request) in node.asked
-        case Leads(epoch, leader):
-            knows = node.role is Role.FOLLOWER or leader == node.key.id
-            return epoch > node.epoch or (epoch == node.epoch and not knows)
-        case _:
-            return False
-
-
-def news(before: Node, after: Node, cost: int) -> Iterator[Fact]:
-    """Yield the facts that follow from what a replica has become."""
-    if after.role is Role.CANDIDATE and cost != RESTARTS:
-        yield Voted(after.epoch, after.key, after.key)
-    if after.role is Role.LEADER and before.role is not Role.LEADER:
-        yield Leads(after.epoch, after.key.id)
-        yield Led(after.epoch, after.key, after.log)
-    if after.role is Role.LEADER:
-        for first, run in after.log.pieces(first=before.log.end):
-            for offset in range(first, run.end):
-                yield Issued(after.epoch, offset, run.content)
-    if after.hwm > before.hwm and cost not in (RESTARTS, WIPES):
-        yield Shown(after.epoch, after.log.cut(after.hwm))
-
-
-def may_hear(node_id: int, fact: Fact) -> bool:
-    """Tell whether a fact is a message that a replica of this id may get."""
-    match fact:
-        case VoteRequest(voter=voter):
-            return voter.id == node_id
-        case VoteAnswer(request=request):
-            return request.candidate.id == node_id
-        case FetchRequest(replica=replica):
-            return replica.id != node_id
-        case FetchAnswer(request=request):
-            return request.replica.id == node_id
-        case Leads(leader=leader):
-            return leader != node_id
-        case _:
-            return False
-
-
-def then(step: Step | Blocked, action: Callable[[Node], Step | Blocked]) -> Step | Blocked:
-    """Do one thing after another, as one."""
-    return step if isinstance(step, Blocked) else action(step.node)
-
-
-def own_deeds(node: Node, scope: Scope, rules: Rules, next_value: int) -> Iterator[Try]:
-    """Yield what a replica may do of itself."""
-    yield from elections(node, scope, rules)
-    if scope.disks:
-        yield "flushes", FREE, flush(node, node.log.end), ()
-    if node.role is Role.UNATTACHED and scope.discoveries:
-        yield "looks for the leader", DISCOVERIES, ask_fetch(node, rules=rules), ()
-    if node.role is Role.LEADER:
-        yield from leaders_deeds(node, scope, rules, next_value)
-    for kept in range(node.on_disk, node.log.end + 1) if scope.restarts else ():
-        for role in Role:
-            name = f"restarts as {role}, having {kept}"
-            yield with_questions(name, restart(node, kept, role, rules=rules), rules, RESTARTS)
-    if scope.wipes:
-        fresh = began(Key(node.key.id, node.key.directory + "b"), node.log.start_voters)
-        yield "loses its disk", WIPES, Step(fresh), ()
-    if scope.snapshots and node.role is not Role.LEADER or node.role is Role.LEADER:
-        yield from snapshots(node, scope, rules)
-
-
-def elections(node: Node, scope: Scope, rules: Rules) -> Iterator[Try]:
-    """Yield how a replica may come to lead, and stop."""
-    if scope.pre_votes:
-        yield with_questions("stands", stand(node, rules), rules)
-    if node.epoch < scope.epochs:
-        if scope.pre_votes:
-            yield with_questions("wins the pre-vote", win_pre_vote(node, rules), rules)
-        else:
-            runs = then(stand(node, rules), lambda stood: win_pre_vote(stood, rules, False))
-            yield with_questions("runs", runs, rules)
-        yield "gives up", FREE, give_up(node, rules), ()
-    if node.role is Role.PROSPECTIVE:
-        for follows in (False, True):
-            yield f"loses, follows {follows}", FREE, lose_pre_vote(node, follows, rules), ()
-    yield "leads", FREE, lead(node, (), rules), ()
-
-
-def with_questions(name: str, step: Step | Blocked, rules: Rules, cost: int = FREE) -> Try:
-    """Return a deed after which everybody is asked for a vote by whoever wants any."""
-    if isinstance(step, Blocked) or step.node.role not in (Role.PROSPECTIVE, Role.CANDIDATE):
-        return name, cost, step, ()
-    node = step.node
-    asked: list[Fact] = []
-    for voter in sorted(node.others, key=str):
-        question = ask_vote(node, voter, rules=rules)
-        assert isinstance(question, Step), f"{node} cannot ask {voter}"
-        assert question.said is not None, "a question is said"
-        node = question.node
-        asked.append(question.said)
-    return name, cost, Step(node), tuple(asked)
-
-
-def leaders_deeds(node: Node, scope: Scope, rules: Rules, next_value: int) -> Iterator[Try]:
-    """Yield what a leader may do of itself."""
-    yield f"appends {next_value}", VALUES, append(node, next_value, 1, rules), ()
-    if scope.resignations:
-        yield "resigns", RESIGNATIONS, resign(node, rules), ()
-    if scope.changes:
-        everybody = (Key(each, "a") for each in range(1, scope.voters + scope.observers + 1))
-        for key in everybody:
-            voters = node.voters ^ {key}
-            if voters:
-                verb = "adds" if key in voters else "removes"
-                yield f"{verb} {key.id}", CHANGES, change_voters(node, voters, rules), ()
-        if len(node.voters) > 2:
-            alone = change_voters(node, frozenset({node.key}), rules)
-            yield "removes all others", CHANGES, alone, ()
-
-
-def snapshots(node: Node, scope: Scope, rules: Rules) -> Iterator[Try]:
-    """Yield the snapshots that a replica may take; the log begins there at once."""
-    if not scope.snapshots:
-        return
-    for end in range(node.log.start + 1, node.log.end + 1):
-        taken = take_snapshot(node, end, node.log.epoch_below(end), rules)
-        cleaned = then(taken, lambda has, at=end: clean(has, at, rules))  # type: ignore[misc]
-        yield f"sums up {end}", SNAPSHOTS, cleaned, ()
-
-
-# --- What a replica may do about what it hears -----------------------------------------------
-
-
-def reactions(node: Node, fact: Fact, scope: Scope, rules: Rules) -> Iterator[Try]:
-    """Yield what a replica may do about something that was said."""
-    match fact:
-        case VoteRequest(candidate=candidate, epoch=epoch):
-            begun: Step | Blocked = Step(node)
-            if epoch > node.epoch:
-                begun = detach(node, epoch, rules=rules)
-            voted = then(begun, lambda heard: grant(heard, fact, rules))
-            what = "would vote" if fact.pre_vote else "votes"
-            yield f"{what} for {candidate.id} in {epoch}", FREE, voted, ()
-            if isinstance(voted, Blocked):
-                yield f"hears that {candidate.id} runs for {epoch}", FREE, begun, ()
-        case VoteAnswer(request=request):
-            step = count(node, Asked(0, request), fact, rules)
-            yield f"counts the vote of {request.voter.id}", FREE, step, ()
-        case Leads(epoch, leader):
-            if node.role is not Role.FOLLOWER or epoch != node.epoch or leader != node.leader:
-                name = f"follows {leader} in {epoch}"
-                yield name, FREE, follow(node, leader, epoch, rules), ()
-        case FetchRequest(replica=replica):
-            if node.role is not Role.LEADER:
-                return
-            accepted = accept(node, fact, rules)
-            end = min(node.log.end, fact.offset + 1) if scope.singly else None
-            sent = then(accepted, lambda has: send_records(has, fact, end, rules))
-            name = f"accepts the fetch of {replica.id} at {fact.offset}"
-            yield name, FREE, sent, ()
-            if node.latest is not None:
-                name = f"offers {replica.id} a snapshot"
-                yield name, FREE, send_snapshot(node, fact, rules), ()
-            name = f"tells {replica.id} to cut"
-            yield name, FREE, send_diverging(node, fact, rules), ()
-        case FetchAnswer(request=request):
-            heard = hear_leader(node, Asked(0, request), fact, rules)
-            yield from taken(node, heard, fact, rules)
-        case _:
-            return
-
-
-def taken(node: Node, heard: Step | Blocked, answer: FetchAnswer, rules: Rules) -> Iterator[Try]:
-    """Yield what a replica may do with the answer to a fetch."""
-    match answer.content:
-        case Records(runs):
-            end = runs[-1].end if runs else answer.request.offset
-            fits = Guard.SAME_POSITION, not runs or node.log.end < end
-            blocked = rules.blocked(fits)
-            step = blocked or then(heard, lambda has: take(has, answer, rules))
-            yield f"takes up to {end}, {answer.hwm} committed", FREE, step, ()
-        case Diverging(epoch, end):
-            step = then(heard, lambda has: cut(has, answer, rules))
-            yield f"cuts epoch {epoch} at {end}", FREE, step, ()
-        case Snapshot(end=end) as snapshot:
-            step = then(heard, lambda has: install(has, snapshot, rules))
-            yield f"installs the snapshot at {end}", FREE, step, ()

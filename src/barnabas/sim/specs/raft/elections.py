@@ -108,9 +108,7 @@ def lose_pre_vote(node: Node, follows: bool, rules: Rules = ALL) -> Step | Block
     return Step(become(node, role, node.epoch, node.leader, vote, rules))
 
 
-def lead(
-    node: Node, more: tuple[Content, ...] = (), rules: Rules = ALL
-) -> Step | Blocked:
+def lead(node: Node, more: tuple[Content, ...] = (), rules: Rules = ALL) -> Step | Blocked:
     """Begin to lead, with the first record of the epoch; ``more`` come with it in one batch."""
     blocked = rules.blocked(
         (Guard.RIGHT_ROLE, node.role is Role.CANDIDATE),
@@ -189,7 +187,10 @@ def follow(node: Node, leader: int, epoch: int, rules: Rules = ALL) -> Step | Bl
     knows = node.role is Role.FOLLOWER or node.leader is not None
     blocked = rules.blocked(
         (Guard.GOES_FORWARD, epoch >= node.epoch),
-        (Guard.ONE_LEADER, leader != node.key.id and not (same and knows and leader != node.leader)),
+        (
+            Guard.ONE_LEADER,
+            leader != node.key.id and not (same and knows and leader != node.leader),
+        ),
         (Guard.RIGHT_ROLE, not same or node.role not in (Role.LEADER, Role.RESIGNED)),
     )
     if blocked is not None:

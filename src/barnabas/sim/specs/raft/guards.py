@@ -1,8 +1,8 @@
 """The guards by name, and the rules: all of them, or all but some.
 
-An action asks the rules for its guards, first to last, and is ``Blocked`` by the first that does not
-hold.  A guard that is *lifted* always holds: that is how a guard is shown to matter, since a port
-whose properties survive the loss of a guard has not ported that guard.
+An action asks the rules for its guards, first to last, and is ``Blocked`` by the first that does
+not hold.  A guard that is *lifted* always holds: that is how a guard is shown to matter, since a
+port whose properties survive the loss of a guard has not ported that guard.
 
     blocked = rules.blocked(
         (Guard.LEADS, node.role is Role.LEADER),

@@ -1,7 +1,7 @@
 """A log as consensus sees it: which epoch each offset is of, and where the voters change.
 
     start                                                        end
-      │ epoch 2, plain ×40 │ epoch 3, leader change │ epoch 3, voters │
+      │ epoch 2, 40 plain │ epoch 3, leader change │ epoch 3, voters │
       └ below it only a snapshot knows
 
 Records of one epoch and one content are one ``Run``, so that a log of a million records is as small

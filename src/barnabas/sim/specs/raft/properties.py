@@ -4,14 +4,14 @@ Whatever spans time is a fact that is said once and never taken back: who led an
 which log, who voted for whom, what was shown as committed, what was appended first.  Then every
 property of a history is a contradiction between two facts, and none needs to remember the past:
 
-    Led(e, 1, …) × Led(e, 2, …)                  ElectionSafety        R-01
-    Voted(e, 3, for 1) × Voted(e, 3, for 2)      VoteOnce              R-02
-    Shown(prefix) × Shown(another)               CommittedPrefix       R-08
-    Led(e, log) × Shown(prefix, before e)        LeaderCompleteness    R-09
-    Issued(offset, e, x) × Issued(offset, e, y)  RecordIdentity        R-33
+    Led(e, 1, …) and Led(e, 2, …)                  ElectionSafety        R-01
+    Voted(e, 3, for 1) and Voted(e, 3, for 2)      VoteOnce              R-02
+    Shown(prefix) and Shown(another)               CommittedPrefix       R-08
+    Led(e, log) and Shown(prefix, before e)        LeaderCompleteness    R-09
+    Issued(offset, e, x) and Issued(offset, e, y)  RecordIdentity        R-33
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from barnabas.model.value import value
@@ -92,19 +92,17 @@ def contradiction(one: Fact, other: Fact) -> str:
             return ""
 
 
-def of_node(node: Node) -> str:
-    """Return the property that a replica breaks as it is; empty if none (R-06, R-12)."""
+def of_node(node: Node) -> Iterator[str]:
+    """Yield the properties that a replica breaks as it is (R-06, R-12)."""
     if not node.log.start <= node.hwm <= node.log.end or node.flushed > node.log.end:
-        return HWM_IN_LOG
-    if node.role in (Role.PROSPECTIVE, Role.CANDIDATE) and not node.is_voter:
-        return VALID_ROLES
-    if node.granted and node.role not in (Role.PROSPECTIVE, Role.CANDIDATE):
-        return VALID_ROLES
-    removed = node.role is Role.LEADER and not node.is_voter
-    if removed and node.log.voters_offset < node.hwm:
-        return VALID_ROLES
+        yield HWM_IN_LOG
+    asks = node.role in (Role.PROSPECTIVE, Role.CANDIDATE)
     leads = node.role in (Role.LEADER, Role.RESIGNED)
-    return VALID_ROLES if leads and node.leader != node.key.id else ""
+    # Whoever is removed leads until that is committed, and not a moment longer (R-22).
+    stays = node.role is Role.LEADER and not node.is_voter and node.log.voters_offset < node.hwm
+    unknown = leads and node.leader != node.key.id
+    if (asks and not node.is_voter) or (node.granted and not asks) or stays or unknown:
+        yield VALID_ROLES
 
 
 # What may follow what in one epoch, and in a higher one (invariants, table 1.3).
@@ -119,30 +117,37 @@ SAME: Final[dict[Role, frozenset[Role]]] = {
 HIGHER: Final = frozenset({Role.UNATTACHED, Role.FOLLOWER})
 
 
-def of_step(before: Node, after: Node) -> str:
-    """Return the property that a step within one life breaks; empty if none (R-03 to R-05, R-12)."""
+def of_step(before: Node, after: Node) -> Iterator[str]:
+    """Yield the properties that a step within one life breaks."""
     if after.epoch < before.epoch or after.saved.epoch < before.saved.epoch:
-        return EPOCH_MONOTONIC
-    if after.epoch == before.epoch:
-        is_legal = after.role in SAME[before.role]
-        both_know = before.role is after.role is Role.FOLLOWER
-        is_legal = is_legal and not (both_know and before.leader != after.leader)
-    else:
-        # Where nobody knows pre-votes, to stand and to run is one step.
-        stands = before.role not in (Role.LEADER, Role.RESIGNED)
-        runs = stands and after.role is Role.CANDIDATE and after.epoch == before.epoch + 1
-        is_legal = after.role in HIGHER or runs
-    if not is_legal:
-        return LEGAL_TRANSITION
+        yield EPOCH_MONOTONIC
+    if not is_legal(before, after):
+        yield LEGAL_TRANSITION
     if after.hwm < before.hwm:
-        return HWM_MONOTONIC
+        yield HWM_MONOTONIC
     if after.log.end < before.hwm or not after.log.agrees_with(before.log, before.hwm):
-        return NO_CUT_BELOW_HWM
+        yield NO_CUT_BELOW_HWM
     leads = before.role is after.role is Role.LEADER
     if leads and not (after.log.end >= before.log.end and after.log.agrees_with(before.log)):
-        return APPEND_ONLY
-    change = len(after.voters - before.voters) + len(before.voters - after.voters)
-    return ONE_CHANGE if leads and change > 1 else ""
+        yield APPEND_ONLY
+    if leads and len(after.voters ^ before.voters) > 1:
+        yield ONE_CHANGE
+
+
+def is_legal(before: Node, after: Node) -> bool:
+    """Tell whether a role may follow another (R-04, R-05)."""
+    if after.epoch == before.epoch:
+        both_follow = before.role is after.role is Role.FOLLOWER
+        forgets = after.role not in (Role.LEADER, Role.RESIGNED) and before.voted is not None
+        return (
+            after.role in SAME[before.role]
+            and not (both_follow and before.leader != after.leader)
+            and not (forgets and after.voted != before.voted)
+        )
+    # Where nobody knows pre-votes, to stand and to run is one step.
+    stands = before.role not in (Role.LEADER, Role.RESIGNED)
+    runs = stands and after.role is Role.CANDIDATE and after.epoch == before.epoch + 1
+    return after.role in HIGHER or runs
 
 
 def of_logs(one: Log, other: Log) -> str:

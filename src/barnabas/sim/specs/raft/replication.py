@@ -33,7 +33,9 @@ from barnabas.sim.specs.raft.node import (
 # --- A leader's log --------------------------------------------------------------------------
 
 
-def append(node: Node, content: Content = PLAIN, count: int = 1, rules: Rules = ALL) -> Step | Blocked:
+def append(
+    node: Node, content: Content = PLAIN, count: int = 1, rules: Rules = ALL
+) -> Step | Blocked:
     """Append records to the log that one leads."""
     blocked = rules.blocked((Guard.LEADS, node.role is Role.LEADER))
     if blocked is not None:
