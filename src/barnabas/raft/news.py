@@ -52,7 +52,7 @@ def learn(
         return replica.become(Follower(epoch, leader_id, endpoints))
     voted = voted_in(replica.state)
     match replica.state:
-        case Unattached() | Prospective() | Candidate():
+        case Unattached() | Prospective(leader_id=None) | Candidate():
             return replica.become(Follower(epoch, leader_id, endpoints, voted))
         case Follower(endpoints=known) if len(endpoints) > len(known):
             return replica.become(Follower(epoch, leader_id, endpoints, voted))
@@ -73,6 +73,13 @@ def begin_asked(replica: Replica, token: int, begin: BeginQuorumEpoch) -> list[E
     """Follow who leads, if it is news; it is told until the first fetch."""
     error = _refused(replica, begin)
     effects = [] if error else learn(replica, begin.leader_id, begin.epoch, begin.endpoints)
+    match replica.state:
+        case Prospective(epoch, leader, known, voted) if not error and leader == begin.leader_id:
+            # It was lost, and lives.  That others still know of it has to say nothing.
+            if replica.address(known) is not None:
+                effects += replica.become(Follower(epoch, leader, known, voted))
+        case _:
+            pass
     if not error and not begin.voter.matches(replica.config.key):
         error = ErrorCode.INVALID_VOTER_KEY
     return [*effects, Reply(token, EpochAnswer(replica.standing(error)))]

@@ -157,9 +157,7 @@ class RaftNode(Replica):
             case Unattached() if self.is_only_voter and not self.is_stopping:
                 return elections.stand(self)
             case Unattached():
-                # Who does not vote waits for no election.
-                waits = self.await_election() if self.is_voter else []
-                return waits + following.discover(self)
+                return self.await_election() + following.discover(self)
             case Follower():
                 return following.begin(self)
             case Prospective() | Candidate():
@@ -171,7 +169,6 @@ class RaftNode(Replica):
             case Leader():
                 return leading.begin(self, now_ms)
             case Resigned():
-                # Also who does not vote any more has to leave the epoch that it led.
                 return self.await_election() + leading.tell_end(self)
 
     def _stop(self) -> list[Effect]:

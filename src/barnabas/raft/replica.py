@@ -362,8 +362,14 @@ class Replica:
         return True
 
     def await_election(self) -> list[Effect]:
-        """Wait for an election timeout, unless one is awaited already."""
-        if self.is_stopping or self.is_set(Alarm.ELECTION):
+        """Wait for an election timeout, unless one is awaited already.
+
+        Who does not vote has no use for it (R-06), but to leave an epoch that it has led.
+        """
+        waits = self.is_voter or isinstance(self._state, Resigned)
+        if self.is_stopping or not waits:
+            return self.cancel(Alarm.ELECTION)
+        if self.is_set(Alarm.ELECTION):
             return []
         timeout_ms = self.config.election_timeout_ms
         return self.set(Alarm.ELECTION, timeout_ms, timeout_ms)
