@@ -29,6 +29,7 @@ from barnabas.raft.effects import (
     PersistElection,
     Reply,
     SetTimer,
+    StorePart,
     Truncate,
 )
 from barnabas.raft.events import (
@@ -38,7 +39,6 @@ from barnabas.raft.events import (
     Event,
     Flushed,
     LogCleaned,
-    Patience,
     SnapshotInstalled,
     SnapshotTaken,
     Started,
@@ -65,7 +65,9 @@ from barnabas.raft.voters import RECONFIGURABLE, Endpoint, History, ReplicaKey, 
 from barnabas.runtime.network import Address
 
 PORT: Final = 9000
-SNAPSHOT_BYTES: Final = 2
+# A snapshot comes in parts, each of which says where its content is kept.
+PARTS: Final = 2
+PART_BYTES: Final = 6
 
 
 @value
@@ -75,6 +77,10 @@ class Entry:
     epoch: int
     voters: VoterSet | None = None
     version: int | None = None
+
+
+# Of a snapshot: the voters and the kraft.version.
+Content = tuple[VoterSet | None, int]
 
 
 @dataclass
@@ -87,7 +93,7 @@ class Disk:
     log: list[Entry] = field(default_factory=list)
     flushed: int = 0
     snapshots: list[SnapshotId] = field(default_factory=list)
-    configured: tuple[VoterSet | None, int] = (None, RECONFIGURABLE)
+    content: dict[SnapshotId, Content] = field(default_factory=dict)
 
     @property
     def end(self) -> int:
@@ -114,7 +120,7 @@ class Disk:
         """Return the voters that the log has seen."""
         history = History(self.voters, RECONFIGURABLE)
         if self.start:
-            history.restart(self.start, *self.configured)
+            history.restart(self.start, *self.content[self.snapshots[0]])
         for offset, entry in enumerate(self.log, self.start):
             if entry.version is not None:
                 history.add_version(offset, entry.version)
@@ -133,6 +139,8 @@ class Life:
     timers: list[Timer] = field(default_factory=list)
     flushes: list[tuple[int, int]] = field(default_factory=list)
     """Flushes under way: after how many cuts, and up to where."""
+    received: Content = (None, RECONFIGURABLE)
+    """What came of a snapshot."""
 
 
 @value
@@ -160,11 +168,24 @@ class Quorum:
         self._on_event: Final = on_event
         self._letters: Final[list[Letter]] = []
         self._waiting: Final[dict[int, Letter]] = {}
-        self._parts: Final[dict[SnapshotId, tuple[VoterSet | None, int]]] = {}
+        self._parts: Final[list[Content]] = []
         self._fetched: Final[list[list[Entry]]] = []
         self._tokens = 0
         self._now_ms = 0
         self._disks = 0
+        # Some seeds are quiet, some lose much, some crash: rare things need others to be rarer.
+        self._rates: Final = {
+            "deliver": 60,
+            "flush": 20,
+            "fire": self.random.choice((1, 3, 10)),
+            "append": self.random.choice((1, 5, 10)),
+            "crash": self.random.choice((0, 0.2, 1)),
+            "change": self.random.choice((0, 0.5, 2)),
+            "sum up": self.random.choice((0, 0.5, 3)),
+            "wipe": self.random.choice((0, 0, 0.2)),
+        }
+        self._loss: Final = self.random.choice((0.0, 0.02, 0.1))
+        self._death: Final = self.random.choice((0.0, 0.0, 0.005))
         self._first_voters: Final = VoterSet.of(
             self._config(node_id, 1).voter for node_id in range(1, voters + 1)
         )
@@ -182,6 +203,10 @@ class Quorum:
 
     def _boot(self, node_id: int, disk_number: int, disk: Disk, how: str) -> None:
         config = self._config(node_id, disk_number)
+        newest = disk.snapshots[-1] if disk.snapshots else BOOTSTRAP
+        if newest.end_offset > disk.end:
+            # Of what is not in the log any more only the snapshot knows (S-01).
+            begin_at(disk, newest)
         node = RaftNode(config, disk.election, disk.outline(), disk.history())
         name = f"c{node_id}"
         life = Life(name, node, disk)
@@ -195,38 +220,38 @@ class Quorum:
     # --- what happens ----------------------------------------------------------------------------
 
     def step(self) -> None:
-        """Let one thing happen."""
+        """Let one thing happen, as often as this seed wants it."""
         self._now_ms += 10
-        draw = self.random.random()
         life = self.random.choice(list(self.lives.values()))
-        if draw < 0.60 and self._letters:
+        (what,) = self.random.choices(list(self._rates), list(self._rates.values()))
+        if what == "deliver" and self._letters:
             self._deliver()
-        elif draw < 0.75 and life.flushes:
+        elif what == "flush" and life.flushes:
             self._flush(life)
-        elif draw < 0.80 and life.timers:
+        elif what == "fire" and life.timers:
             timer = self.random.choice(life.timers)
             life.timers.remove(timer)
             self.tell(life, TimerFired(timer))
-        elif draw < 0.90:
+        elif what == "append":
             self._append()
-        elif draw < 0.93:
+        elif what == "crash":
             self._crash(life)
-        elif draw < 0.95:
+        elif what == "change":
             self._change(life)
-        elif draw < 0.98:
+        elif what == "sum up":
             self._sum_up(life)
-        elif draw < 0.982:
+        elif what == "wipe":
             self._wipe(life)
 
     def _deliver(self) -> None:
         # Mostly the oldest: otherwise nothing long ever comes to its end.
-        recent = self.random.random() < 0.3
+        recent = self.random.random() < 0.1
         at = self.random.randrange(len(self._letters)) if recent else 0
         letter = self._letters[at]
         fate = self.random.random()
-        if fate > 0.05:
+        if fate > self._loss:
             del self._letters[at]
-        if fate > 0.95:
+        if fate > 1 - self._loss:
             self._fail(letter)
         elif letter.is_answer:
             self._answer(letter)
@@ -296,7 +321,7 @@ class Quorum:
         elif node.high_watermark > disk.start:
             end = self.random.randrange(disk.start, node.high_watermark) + 1
             snapshot = SnapshotId(end, disk.log[end - 1 - disk.start].epoch)
-            self._parts[snapshot] = node.voters.set_at(end), node.voters.version_at(end)
+            disk.content[snapshot] = node.voters.set_at(end), node.voters.version_at(end)
             disk.snapshots.append(snapshot)
             if self.random.random() < 0.8:
                 self.tell(life, SnapshotTaken(snapshot))
@@ -305,7 +330,6 @@ class Quorum:
 
     def _clean(self, life: Life, first: SnapshotId) -> None:
         disk = life.disk
-        disk.configured = self._parts[first]
         disk.log = disk.read(first.end_offset, disk.end)
         disk.start = first.end_offset
         disk.flushed = max(disk.flushed, disk.start)
@@ -321,7 +345,7 @@ class Quorum:
         """Let a replica take an event, and perform what it wants done."""
         effects = self._on_event(life, life.node, event)
         dies_after = len(effects) + 1
-        if self.random.random() < 0.01:
+        if self.random.random() < self._death:
             dies_after = self.random.randrange(len(effects) + 1)
         for effect in effects[:dies_after]:
             self._perform(life, effect)
@@ -354,6 +378,8 @@ class Quorum:
                 life.flushes.append((cuts, disk.end))
             case Truncate(end):
                 disk.cut(end)
+            case StorePart(data=data):
+                life.received = self._parts[int(data)]
             case InstallSnapshot(snapshot):
                 self._install(life, snapshot)
             case SetTimer(timer):
@@ -368,12 +394,10 @@ class Quorum:
                 return
 
     def _install(self, life: Life, snapshot: SnapshotId) -> None:
-        disk, said = life.disk, self._parts[snapshot]
-        disk.configured = said
-        disk.start = disk.flushed = snapshot.end_offset
-        disk.log, disk.snapshots = [], [snapshot]
+        life.disk.content[snapshot] = life.received
+        begin_at(life.disk, snapshot)
         if self.random.random() < 0.9:
-            self.tell(life, SnapshotInstalled(snapshot, *said))
+            self.tell(life, SnapshotInstalled(snapshot, *life.received))
         else:
             self._crash(life)
 
@@ -394,8 +418,10 @@ class Quorum:
             case FetchAnswer(standing, known, Lent(offset, end)):
                 answer = FetchAnswer(standing, known, self._batches(life, offset, end))
             case SnapshotAnswer(standing, snapshot, _, position, Lent()):
-                data = b"s" if position < SNAPSHOT_BYTES else b""
-                answer = SnapshotAnswer(standing, snapshot, SNAPSHOT_BYTES, position, data)
+                data = f"{len(self._parts):0{PART_BYTES}}".encode()
+                self._parts.append(life.disk.content[snapshot])
+                size = PARTS * PART_BYTES
+                answer = SnapshotAnswer(standing, snapshot, size, position, data)
             case _:
                 pass
         self._letters.append(Letter(letter.sender, letter.request, None, answer, True))
@@ -416,6 +442,7 @@ class Quorum:
         return Batches(data, end, tuple(ends.items()), voters, versions)
 
 
-def patience(timer: Timer) -> bool:
-    """Tell whether a timer is that of a fetch that waits."""
-    return isinstance(timer, Patience)
+def begin_at(disk: Disk, snapshot: SnapshotId) -> None:
+    """Let a disk hold a snapshot and nothing else."""
+    disk.start = disk.flushed = snapshot.end_offset
+    disk.log, disk.snapshots = [], [snapshot]

@@ -120,8 +120,8 @@ class RaftValidator:
 def come_back(node: Node, facts: Facts, installing: SnapshotId | None) -> Node | Blocked:
     """Return the replica that comes back from a disk, with what was done there and not told."""
     if installing is not None and facts.start == installing.end_offset > node.log.start:
-        snapshot = spec.Snapshot(installing.end_offset, installing.epoch, facts.voters)
-        installed = replication.install(node, snapshot)
+        fetched = spec.Snapshot(installing.end_offset, installing.epoch, facts.voters)
+        installed = replication.install(node, fetched)
         if isinstance(installed, Blocked):
             return installed
         node = installed.node
@@ -132,10 +132,16 @@ def come_back(node: Node, facts: Facts, installing: SnapshotId | None) -> Node |
             if isinstance(taken, Blocked):
                 return taken
             node = taken.node
+    latest = node.latest
     if facts.start > node.log.start:
-        cleaned = replication.clean(node, facts.start)
-        if isinstance(cleaned, Blocked):
-            return cleaned
-        node = cleaned.node
+        # A snapshot may be further than what was flushed of the log: then the log begins there.
+        alone = facts.start == facts.end and node.on_disk <= facts.start
+        if alone and latest is not None and latest.end == facts.start:
+            step = replication.fall_back(node, latest)
+        else:
+            step = replication.clean(node, facts.start)
+        if isinstance(step, Blocked):
+            return step
+        node = step.node
     step = elections.restart(node, facts.end, facts.role, facts.flushed)
     return step if isinstance(step, Blocked) else step.node

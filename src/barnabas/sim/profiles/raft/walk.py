@@ -78,6 +78,7 @@ from barnabas.sim.specs.raft import node as spec
 from barnabas.sim.specs.raft.guards import Blocked, Guard
 from barnabas.sim.specs.raft.log import PLAIN, Content, Key, Log, Run
 from barnabas.sim.specs.raft.node import Node, Role, Step
+from barnabas.sim.specs.raft.properties import of_node
 from barnabas.sim.world import Violation
 
 # The answers that tell of epochs and leaders; what shows that a leader lives that sends a snapshot.
@@ -146,6 +147,8 @@ class Walk:
         if news is not None:
             # Whatever was said of other epochs and their leaders has been heeded by now.
             self._do("stay", elections.stay(self._node, news.epoch, leader_in(news)))
+        for broken in of_node(self._node):
+            raise self._wrong(self.last, f"{broken} is broken", broken)
 
     def agrees(self, facts: Facts, action: str) -> None:
         """Compare the product's replica with the port's."""
@@ -427,7 +430,6 @@ class Walk:
             return
         said = answer.standing.epoch, answer.standing.leader_id
         self._says("reply", said, (self._node.epoch, self._node.leader))
-        self._persisted("reply")
         match question, answer:
             case Vote(), VoteAnswer(granted=True):
                 self._do("grant", elections.grant(self._node, vote_request(question)))
@@ -442,7 +444,9 @@ class Walk:
                 leads = self._node.role is Role.LEADER and epoch == self._node.epoch
                 self._require("send_snapshot", Guard.LEADS, leads, f"sends {answer.snapshot}")
             case _:
-                return
+                pass
+        # A vote that is told counts as given: it is on the disk by now.
+        self._persisted(self.last)
 
     def _served(self, fetch: spec.FetchRequest, answer: FetchAnswer) -> None:
         """Compare what a leader sends."""

@@ -139,14 +139,13 @@ class Log:
         )
 
     def shared_with(self, epoch: int, end: int) -> int:
-        """Return up to where another log may be alike in which an epoch ends at an offset."""
-        shared = self.start
-        for _, run in self.pieces():
-            if run.epoch < epoch:
-                shared = run.end
-            elif run.epoch == epoch:
-                shared = max(shared, min(run.end, end))
-        return shared
+        """Return up to where another log may be alike in which an epoch ends at an offset.
+
+        A log that has the epoch, too, is alike no further, whatever it holds of older ones: the
+        other may have nothing as old, and say where it begins.
+        """
+        last, own_end = self.end_of_epoch(epoch)
+        return min(own_end, end) if last == epoch else own_end
 
     def agrees_with(self, other: "Log", end: int | None = None) -> bool:
         """Tell whether two logs hold the same wherever both hold something below an offset."""

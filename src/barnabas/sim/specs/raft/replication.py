@@ -292,15 +292,30 @@ def install(node: Node, snapshot: Snapshot, rules: Rules = ALL) -> Step | Blocke
     )
     if blocked is not None:
         return blocked
-    return Step(
-        replace(
-            node,
-            log=Log(snapshot.end, snapshot.epoch, snapshot.voters),
-            flushed=snapshot.end,
-            on_disk=snapshot.end,
-            hwm=snapshot.end,
-            snapshots=(snapshot,),
-        )
+    return Step(began_at(node, snapshot))
+
+
+def fall_back(node: Node, snapshot: Snapshot, rules: Rules = ALL) -> Step | Blocked:
+    """Begin with a snapshot after a restart, when the log has lost what it sums up.
+
+    What is committed need not be flushed here, so a snapshot may be ahead of the log on the disk.
+    """
+    blocked = rules.blocked(
+        (Guard.SNAPSHOT_THERE, snapshot in node.snapshots),
+        (Guard.KEEPS_FLUSHED, node.on_disk <= snapshot.end),
+    )
+    return Step(began_at(node, snapshot)) if blocked is None else blocked
+
+
+def began_at(node: Node, snapshot: Snapshot) -> Node:
+    """Return a replica that has a snapshot and nothing else."""
+    return replace(
+        node,
+        log=Log(snapshot.end, snapshot.epoch, snapshot.voters),
+        flushed=snapshot.end,
+        on_disk=snapshot.end,
+        hwm=snapshot.end,
+        snapshots=(snapshot,),
     )
 
 
