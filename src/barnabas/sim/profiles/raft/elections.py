@@ -95,7 +95,7 @@ class EpochMonotonic(Oracle):
         if life.facts.epoch < vote_on(life.home.disk, durable=False).epoch:
             raise Violation("R-03", f"{life} starts in {life.facts.epoch}", "begins in the past")
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if after.epoch < before.epoch:
                 raise Violation("R-03", f"{step.life}: {after} after {before}", "an epoch went back")
@@ -104,7 +104,7 @@ class EpochMonotonic(Oracle):
 class NoVoteAmnesia(Oracle):
     """R-04: what keeps the epoch keeps the vote, unless it leads or has led and never grants again."""
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if after.epoch != before.epoch or isinstance(after, Leader | Resigned):
                 continue
@@ -156,13 +156,14 @@ def legal(before: State, after: State) -> bool:
 class LegalTransition(Oracle):
     """R-05: only the transitions of table 1.3 happen."""
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if not legal(before, after):
                 place = f"{type(before).__name__} to {type(after).__name__}"
                 raise Violation("R-05", f"{step.life}: {after} after {before}", place)
-        if step.states[-1] != step.after.state:
-            story = f"{step.life} is {step.after.state} and said that it became {step.states[-1]}"
+        told = step.changes[-1][1]
+        if told != step.after.state:
+            story = f"{step.life} is {step.after.state} and said that it became {told}"
             raise Violation("R-05", story, "became in silence")
 
 
@@ -266,7 +267,6 @@ class PreVoteIsHarmless(Oracle):
                 self._note_vote(step, answer)
             case _:
                 pass
-        self._check_rises(step)
 
     def _asked(self, step: Step, token: int, vote: Vote) -> None:
         before, after = step.before.state, step.after.state
@@ -309,7 +309,7 @@ class PreVoteIsHarmless(Oracle):
         if standing.error is ErrorCode.UNSUPPORTED_VERSION:
             round_.unsupported = True
 
-    def _check_rises(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if isinstance(before, Prospective) and isinstance(after, Candidate):
                 self._check_majority(step, before, after)

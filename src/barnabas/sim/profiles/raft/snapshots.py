@@ -10,9 +10,9 @@ from barnabas.raft.states import Leader
 from barnabas.records.batch import HEADER_BYTES, CorruptBatch, batches, verify
 from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import records
-from barnabas.sim.profiles.raft.disks import Batch, snapshots_on
+from barnabas.sim.profiles.raft.disks import Batch, content_of, snapshots_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step
 from barnabas.sim.profiles.raft.table import Table, entry_of
 from barnabas.sim.world import Violation
 
@@ -48,9 +48,9 @@ class SnapshotValid(Oracle):
         self._ghost: Final = ghost
 
     def opened(self, life: Life) -> None:
-        for snapshot, data in snapshots_on(life.home.disk, durable=False).items():
+        for snapshot, node in snapshots_on(life.home.disk, durable=False).items():
             if snapshot != BOOTSTRAP:
-                self._examine(life, snapshot, data)
+                self._examine(life, snapshot, content_of(node, durable=False))
 
     def step(self, step: Step) -> None:
         match step.event:
@@ -65,10 +65,10 @@ class SnapshotValid(Oracle):
         if snapshot not in life.node.outline.snapshots:
             # A newer one was fetched while this one was written: it is of no use to anybody.
             return
-        data = snapshots_on(life.home.disk, durable=True).get(snapshot)
-        if data is None:
+        node = snapshots_on(life.home.disk, durable=True).get(snapshot)
+        if node is None:
             raise Violation("R-28", f"{life}: {snapshot} is not durable", "seen before it is durable")
-        self._examine(life, snapshot, data)
+        self._examine(life, snapshot, content_of(node, durable=True))
 
     def _examine(self, life: Life, snapshot: SnapshotId, data: bytes) -> None:
         found, end = table_in(data), snapshot.end_offset
@@ -92,6 +92,10 @@ class SnapshotCoversStart(Oracle):
     The newest snapshot stays.
     """
 
+    def __init__(self) -> None:
+        # Up to where the log of each home had gone when it was looked at.
+        self._checked: Final[dict[Home, int]] = {}
+
     def opened(self, life: Life) -> None:
         self._check(life, life.facts.start)
 
@@ -106,9 +110,11 @@ class SnapshotCoversStart(Oracle):
                     pass
 
     def read(self, life: Life, new: Sequence[Batch]) -> None:
-        self._check(life, life.log.start)
+        if self._checked.get(life.home) != life.log.start:
+            self._check(life, life.log.start)
 
     def _check(self, life: Life, start: int) -> None:
+        self._checked[life.home] = start
         if start == 0:
             return
         durable = snapshots_on(life.home.disk, durable=True)
