@@ -29,6 +29,7 @@ from barnabas.sim.profiles.raft.elections import (
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.history import Written, compare
 from barnabas.sim.profiles.raft.lives import Home, Oracle
+from barnabas.sim.profiles.raft.marks import Sightings, Situations
 from barnabas.sim.profiles.raft.membership import (
     ClusterIdMatch,
     ConfigIsLastInLog,
@@ -115,6 +116,8 @@ class Judges:
             SnapshotCoversStart(),
             SnapshotInstallAtomic(),
             LogBounded(snapshot_bytes),
+            Sightings(world),
+            Situations(world),
         ]
         self.watch: Final = Watch(world, self.homes, oracles)
 

@@ -160,6 +160,7 @@ def draw_knobs(source: Random, settings: Settings) -> dict[str, int]:
         "fetch_bytes": source.choice((512, 2_048, 65_536)),
         "segment_bytes": source.choice((2_048, 8_192, 65_536)),
         "snapshot_bytes": source.choice((1_500, 4_096, 30_000)),
+        "keys": source.choice((6, 6, 60)),
         "retention_bytes": source.choice((0, 2_048, 20_000)),
     }
 
@@ -210,7 +211,7 @@ def draw_arguments(
     controllers = [host for host in hosts if host.startswith("n")]
     match what:
         case "write":
-            key = f"k{source.randint(1, 6)}"
+            key = f"k{source.randint(1, knobs['keys'])}"
             size = source.choice((0, 10, 100, 400))
             return (key, size, source.choice((1, 1, 1, 2, 3)), source.randint(0, 3))
         case "add" | "remove":
