@@ -5,10 +5,10 @@ from typing import Final
 
 from barnabas.raft.effects import Reply
 from barnabas.raft.events import Asked, Flushed
-from barnabas.raft.messages import Fetch, Vote, VoteAnswer
+from barnabas.raft.messages import Fetch, Vote
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import ReplicaKey, Voter
-from barnabas.sim.profiles.raft.disks import Vote as Durable, vote_on
+from barnabas.sim.profiles.raft.disks import vote_on
 from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 
@@ -113,7 +113,9 @@ class CommitRule(Oracle):
 
     def _note(self, step: Step, state: Leader) -> None:
         match step.event:
-            case Asked(_, Fetch(replica=replica, epoch=epoch, offset=offset)) if epoch == state.epoch:
+            case Asked(_, Fetch(replica=replica, epoch=epoch, offset=offset)) if (
+                epoch == state.epoch
+            ):
                 told = self._told.setdefault((step.life, epoch), {})
                 told[replica] = max(told.get(replica, 0), offset)
             case _:
@@ -123,15 +125,13 @@ class CommitRule(Oracle):
         life, voters = step.life, step.after.voters
         told = self._told.get((life, state.epoch), {})
         epoch = life.node.outline.epoch_of(reached - 1) or 0
-        for what, have in (
-            ("have said so", lambda voter: self._said(voter, life, told, step, reached)),
-            ("have it on their disks", lambda voter: self._holds(voter, life, reached, epoch)),
-        ):
-            found = [voter.key.id for voter in voters.voters if have(voter)]
+        said = [each for each in voters.voters if self._said(each, life, told, step, reached)]
+        held = [each for each in voters.voters if self._holds(each, life, reached, epoch)]
+        for what, found in (("have said so", said), ("have it on their disks", held)):
             if len(found) < voters.majority:
                 story = (
                     f"{life} of epoch {state.epoch} commits below {reached}; of {voters.ids} "
-                    f"only {found} {what}"
+                    f"only {[voter.key.id for voter in found]} {what}"
                 )
                 raise Violation("R-11", story, what)
 
@@ -179,7 +179,9 @@ class FsyncMeansDurable(Oracle):
 
     def step(self, step: Step) -> None:
         match step.event:
-            case Flushed(_, end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
+            case Flushed(_, end_offset) if step.after.flushed > max(
+                step.before.flushed, end_offset
+            ):
                 story = f"{step.life} counts {step.after.flushed} as flushed, not {end_offset}"
                 raise Violation("S-08", story, "flushed by word")
             case _:
@@ -200,5 +202,3 @@ def newly_durable(life: Life) -> list[tuple[int, int]]:
             raise Violation("S-08", story, "flushed and not durable")
         new.append((batch.end, batch.epoch))
     return new
-
-

@@ -6,6 +6,7 @@ from typing import Final
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
+from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
 from barnabas.sim.profiles.raft.durability import (
     CommitRule,
     Durability,
@@ -14,7 +15,6 @@ from barnabas.sim.profiles.raft.durability import (
     StateBeforeLog,
     VoteOnce,
 )
-from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
 from barnabas.sim.profiles.raft.elections import (
     CheckQuorum,
     ElectionSafety,
@@ -196,9 +196,7 @@ class Judges:
         """Return every voter set that somebody may go by: the last one of each replica."""
         latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
         sets = {
-            voters: None
-            for key, voters in latest.items()
-            if key not in self._lost and len(voters)
+            voters: None for key, voters in latest.items() if key not in self._lost and len(voters)
         }
         return list(sets) or [self._first]
 

@@ -1,8 +1,8 @@
 """A replica as oracles see it: what it is, what it does next, what its disk has promised.
 
-    Home   one directory of one host, for as long as it is not lost: votes, what was flushed
-    Life   one process on it: the machine, its log, what it has asked
-    Step   one event of one life: what the machine was, what it did, what it is
+Home   one directory of one host, for as long as it is not lost: votes, what was flushed
+Life   one process on it: the machine, its log, what it has asked
+Step   one event of one life: what the machine was, what it did, what it is
 """
 
 from collections.abc import Sequence

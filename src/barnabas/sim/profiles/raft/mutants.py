@@ -14,12 +14,13 @@ from barnabas.model.errors import ErrorCode
 from barnabas.raft import changes, elections, following, leading, progress, quorum_state
 from barnabas.raft import replica as replicas
 from barnabas.raft.effects import AppendVoters, Effect, Reply, Truncate
-from barnabas.raft.listener import Committed, committed_in
-from barnabas.raft.messages import Diverges, Fetch, Vote, VoterAnswer
-from barnabas.raft.outline import Outline, SnapshotId
+from barnabas.raft.events import Alarm
+from barnabas.raft.listener import Committed, Listener, committed_in
+from barnabas.raft.messages import Fetch, Vote, VoterAnswer
+from barnabas.raft.outline import Diverges, Outline, SnapshotId
 from barnabas.raft.progress import Leadership
 from barnabas.raft.replica import Replica
-from barnabas.raft.shell import FEED_BYTES_MAX, Feed
+from barnabas.raft.shell import FEED_BYTES_MAX, Feed, Quorum
 from barnabas.raft.snapshot_files import SnapshotFiles, SnapshotPart
 from barnabas.raft.states import (
     Candidate,
@@ -58,7 +59,7 @@ def commit_what_came_before(
 
 def ask_before_the_flush(replica: Replica) -> bool:
     """MR-02: a follower asks for more, and so acknowledges, before its disk has what it has."""
-    busy = replica.asking(Fetch) or replica.is_set(following.Alarm.RETRY)
+    busy = replica.asking(Fetch) or replica.is_set(Alarm.RETRY)
     return not (busy or replica.is_installing or replica.is_stopping)
 
 
@@ -250,7 +251,7 @@ def tell_at_once(self: Feed) -> None:
     tell_it_leads(self, node.leader_id if early else self.told[0] if self.told else None)
 
 
-def tell_what_changes(self: Feed, quorum: Any, listener: Any) -> None:  # Any: as __init__ has them
+def tell_what_changes(self: Feed, quorum: Quorum, listener: Listener) -> None:
     """MR-09: a listener that comes late is told who leads when that changes."""
     ORIGINAL[Feed, "__init__"](self, quorum, listener)
     self.told = quorum.node.leader_id, quorum.node.epoch

@@ -18,6 +18,7 @@ from barnabas.raft.listener import Committed
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 from barnabas.runtime.network import Address
+from barnabas.runtime.runtime import Runtime
 from barnabas.sim.plan import Fault, Operation, Plan
 from barnabas.sim.process import Process
 from barnabas.sim.profiles.raft.drive import (
@@ -69,9 +70,7 @@ class RaftScene:
         self._slow: Final[dict[str, int]] = {}
         self._poisoned: Final[dict[str, None]] = {}
         self._begun = False
-        self.judges: Final = Judges(
-            world, self.first_voters(), plan.knob("snapshot_bytes", 4_096)
-        )
+        self.judges: Final = Judges(world, self.first_voters(), plan.knob("snapshot_bytes", 4_096))
         self._healing = Healing(self, plan.hosts, for_core=False)
         for host in plan.hosts:
             world.start(host, partial(self._live, host))
@@ -122,8 +121,8 @@ class RaftScene:
             plan.knob("snapshot_bytes", 4_096),
         )
 
-    async def _live(self, host: str, runtime: object) -> None:
-        await live(runtime, self.part_of(host), self)  # type: ignore[arg-type]
+    async def _live(self, host: str, runtime: Runtime) -> None:
+        await live(runtime, self.part_of(host), self)
 
     # --- what processes say: ``drive.Audience`` ------------------------------------------------
 
@@ -292,7 +291,7 @@ class RaftScene:
                 self._move(host)
             case "slow", (str(host), int(delay_ms), int(for_ms)):
                 self._slow[host] = delay_ms
-                self.world.later(for_ms, partial(self._slow.pop, host, 0))
+                self.world.later(for_ms, partial(self._quicken, host))
             case "poison", (str(host),):
                 self._poisoned[host] = None
             case ("hurry" | "resign") as what, (str(host),):
@@ -301,6 +300,9 @@ class RaftScene:
                     self.input(controller, getattr(controller, what))
             case what, arguments:
                 raise AssertionError(f"nobody knows how to {what} with {arguments}")
+
+    def _quicken(self, host: str) -> None:
+        self._slow.pop(host, None)
 
     def _add(self, host: str, chooser: int) -> None:
         """Add a controller with the disk that it has now; ask whoever leads, claimed or not."""

@@ -59,7 +59,10 @@ class SnapshotValid(Oracle):
             case _:
                 return
         life = step.life
-        if isinstance(step.event, SnapshotTaken) and snapshot.end_offset > step.before.high_watermark:
+        if (
+            isinstance(step.event, SnapshotTaken)
+            and snapshot.end_offset > step.before.high_watermark
+        ):
             story = f"{life}: {snapshot} above {step.before.high_watermark}"
             raise Violation("R-28", story, "a snapshot of the future")
         if snapshot not in life.node.outline.snapshots:
@@ -67,7 +70,9 @@ class SnapshotValid(Oracle):
             return
         node = snapshots_on(life.home.disk, durable=True).get(snapshot)
         if node is None:
-            raise Violation("R-28", f"{life}: {snapshot} is not durable", "seen before it is durable")
+            raise Violation(
+                "R-28", f"{life}: {snapshot} is not durable", "seen before it is durable"
+            )
         self._examine(life, snapshot, content_of(node, durable=True))
 
     def _examine(self, life: Life, snapshot: SnapshotId, data: bytes) -> None:
@@ -104,7 +109,9 @@ class SnapshotCoversStart(Oracle):
             match effect:
                 case CleanLog(first) if step.before.snapshot is not None:
                     if first.rank > step.before.snapshot.rank:
-                        story = f"{step.life} cleans up to {first}, newest is {step.before.snapshot}"
+                        story = (
+                            f"{step.life} cleans up to {first}, newest is {step.before.snapshot}"
+                        )
                         raise Violation("R-29", story, "the newest snapshot goes")
                 case _:
                     pass
@@ -156,5 +163,7 @@ class LogBounded(Oracle):
             total = sum(batch.size_bytes for batch in above)
             largest = max((batch.size_bytes for batch in above), default=HEADER_BYTES)
             if total > 2 * self._threshold_bytes + largest:
-                story = f"{life} holds {total} bytes above {latest}, due every {self._threshold_bytes}"
+                story = (
+                    f"{life} holds {total} bytes above {latest}, due every {self._threshold_bytes}"
+                )
                 raise Violation("RL-8", story, "a log without snapshots")
