@@ -1,6 +1,7 @@
 """``barnabas metadata-quorum``: what it prints, what it refuses, and that it finds a leader."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,9 @@ def test_the_status_is_printed_as_kafka_prints_it() -> None:
         "MaxFollowerLag:         30",
         "MaxFollowerLagTimeMs:   500",
     ]
-    one = f'{{"id": 1, "directoryId": "{uuid_text(IDS[1])}", "endpoints": ["CONTROLLER://n1:9093"]}}'
+    one = (
+        f'{{"id": 1, "directoryId": "{uuid_text(IDS[1])}", "endpoints": ["CONTROLLER://n1:9093"]}}'
+    )
     assert lines[6].startswith(f"CurrentVoters:          [{one}, ")
     assert lines[7] == "CurrentObservers:       []"
 
@@ -81,8 +84,11 @@ def test_a_running_quorum_is_described_and_changed(
     with running(config):
         capsys.readouterr()
         place = ["--bootstrap-controller", f"127.0.0.1:{port}"]
-        assert metadata_quorum.main([*place, "describe", "--status"]) == 0
-        printed = capsys.readouterr().out
+        printed = ""
+        # It takes a leader a flush to have committed anything.
+        while not re.search(r"HighWatermark: +\d", printed):
+            assert metadata_quorum.main([*place, "describe", "--status"]) == 0
+            printed = capsys.readouterr().out
         assert f"ClusterId:              {CLUSTER}" in printed
         assert "LeaderId:               1" in printed
         again = [*place, "--command-config", str(config), "add-controller"]

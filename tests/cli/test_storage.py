@@ -73,7 +73,7 @@ def test_refusals_go_to_standard_error(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["info", "-c", str(tmp_path / "missing")]) == 1
     assert "missing" in capsys.readouterr().err
     assert main(["info", "-c", written(tmp_path, **{"process.roles": "x"})]) == 1
-    assert "Unknown process role 'x'" in capsys.readouterr().err
+    assert "Invalid value x for configuration process.roles" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["format", "-c", "x", "-t", "y", "-s", "-N"])
 

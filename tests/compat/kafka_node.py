@@ -61,6 +61,7 @@ class Node:
 
     def __init__(self, place: Path, node_id: int, roles: str) -> None:
         place.mkdir(exist_ok=True, parents=True)
+        self.place: Final = place
         self.id: Final = node_id
         self.roles: Final = roles
         self.logs: Final = place / "logs"
@@ -88,6 +89,11 @@ class Node:
     def metadata(self) -> Path:
         """Where the quorum's log is."""
         return self.logs / "__cluster_metadata-0"
+
+    @property
+    def runs(self) -> bool:
+        """Whether it was started and not stopped."""
+        return self._process is not None
 
     @property
     def directory_id(self) -> Uuid:
@@ -123,10 +129,10 @@ class Node:
             *words,
         )
 
-    def start(self, listener: str | None = None) -> None:
+    def start(self) -> None:
         """Return when the node takes connections."""
         self.launch()
-        port = self.ports[listener or next(iter(self.ports))]
+        port = next(iter(self.ports.values()))
         until = time.monotonic() + START_S
         while True:
             try:
@@ -143,10 +149,13 @@ class Node:
     def launch(self) -> None:
         """Start the process and return at once."""
         assert self._process is None, f"{self} runs"
-        options = [LOGGED, BROKER_HEAP] if "PLAINTEXT" in self.ports else [LOGGED]
-        command = [*java("kafka.Kafka", *options), str(self.properties)]
         with self._output.open("ab") as output:
-            self._process = subprocess.Popen(command, stdout=output, stderr=output)
+            self._process = subprocess.Popen(self.command(), stdout=output, stderr=output)
+
+    def command(self) -> list[str]:
+        """Return the words that start the process."""
+        options = [LOGGED, BROKER_HEAP] if "PLAINTEXT" in self.ports else [LOGGED]
+        return [*java("kafka.Kafka", *options), str(self.properties)]
 
     def check(self) -> None:
         """Fail if the process should run and does not."""

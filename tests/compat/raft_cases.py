@@ -288,7 +288,7 @@ def remove(
 
 def other(at: Situation) -> int:
     """Return a voter that is not asked: Kafka's leader ends at a description of itself."""
-    return next(node_id for node_id in at.quorum.controllers if node_id != at.asked.id)
+    return next(node_id for node_id in at.quorum.nodes if node_id != at.asked.id)
 
 
 def update(

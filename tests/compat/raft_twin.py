@@ -26,8 +26,8 @@ from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.messages.fetch import FetchRequest, FetchResponse
 from barnabas.wire.structs import Request, Response
+from tests.compat.controllers import Controllers
 from tests.compat.kafka_node import Node
-from tests.compat.kafka_quorum import KafkaQuorum
 
 LISTENER: Final = "CONTROLLER"
 
@@ -41,7 +41,7 @@ LEFT_BEHIND: Final = shutil.ignore_patterns("*.index", "*.timeindex", "*.txninde
 class Situation:
     """What everybody in a quorum knows, and whom of them we ask."""
 
-    quorum: KafkaQuorum
+    quorum: Controllers
     asked: Node
     leader_id: int
     epoch: int
@@ -56,11 +56,11 @@ class Situation:
 
     def key(self, node_id: int) -> ReplicaKey:
         """Return what a controller is known by."""
-        return ReplicaKey(node_id, self.quorum.controllers[node_id].directory_id)
+        return ReplicaKey(node_id, self.quorum.nodes[node_id].directory_id)
 
     def endpoints(self, node_id: int) -> tuple[Endpoint, ...]:
         """Return where a controller is reached."""
-        port = self.quorum.controllers[node_id].ports[LISTENER]
+        port = self.quorum.nodes[node_id].ports[LISTENER]
         return (Endpoint(LISTENER, "127.0.0.1", port),)
 
     @property
@@ -68,15 +68,15 @@ class Situation:
         """The voters as a properties file has them, without directories."""
         return VoterSet.of(
             Voter(ReplicaKey(node_id), self.endpoints(node_id), (0, 1))
-            for node_id in self.quorum.controllers
+            for node_id in self.quorum.nodes
         )
 
 
-def situation_of(quorum: KafkaQuorum, *, asks_leader: bool) -> Situation:
+def situation_of(quorum: Controllers, *, asks_leader: bool) -> Situation:
     """Return how things stand in a quorum that has nothing to do."""
     said = quorum.quiet_state()
-    leader = quorum.controllers[said.leader_id]
-    others = [node for node in quorum.controllers.values() if node is not leader]
+    leader = quorum.nodes[said.leader_id]
+    others = [node for node in quorum.nodes.values() if node is not leader]
     lines = (leader.metadata / "leader-epoch-checkpoint").read_text().splitlines()[2:]
     starts = {int(epoch): int(start) for epoch, start in map(str.split, lines)}
     return Situation(

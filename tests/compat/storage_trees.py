@@ -21,7 +21,7 @@ def tree(place: Path, given: frozenset[bytes]) -> dict[str, Content]:
     drawn: dict[bytes, bytes] = {
         raw: DRAWN
         for path in place.rglob("meta.properties")
-        if (raw := parse_uuid(directory_id(path))) not in given
+        if (raw := directory_id(path)) is not None and raw not in given
     }
     return {
         path.relative_to(place).as_posix(): content(path, drawn)
@@ -30,9 +30,10 @@ def tree(place: Path, given: frozenset[bytes]) -> dict[str, Content]:
     }
 
 
-def directory_id(path: Path) -> str:
-    """Return the id in a ``meta.properties``."""
-    return parse_properties(path.read_bytes(), str(path))["directory.id"]
+def directory_id(path: Path) -> bytes | None:
+    """Return the id in a ``meta.properties``, if there is one."""
+    text = parse_properties(path.read_bytes(), str(path)).get("directory.id")
+    return None if text is None else parse_uuid(text)
 
 
 def content(path: Path, drawn: Mapping[bytes, bytes]) -> Content:
@@ -40,7 +41,7 @@ def content(path: Path, drawn: Mapping[bytes, bytes]) -> Content:
     data = path.read_bytes()
     if path.suffix == ".properties":
         lines = parse_properties(data, str(path))
-        if parse_uuid(lines["directory.id"]) in drawn:
+        if directory_id(path) in drawn:
             lines["directory.id"] = "drawn"
         return lines
     if path.suffix != ".checkpoint":

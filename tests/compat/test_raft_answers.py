@@ -19,14 +19,14 @@ from barnabas.model.errors import ErrorCode
 from barnabas.wire.codec import decode, encode
 from barnabas.wire.structs import Message, Struct
 from tests.compat.asker import ask
-from tests.compat.kafka_quorum import QUIET, KafkaQuorum
+from tests.compat.controllers import QUIET, SNAPSHOTS, Controllers
+from tests.compat.kafka_node import Node
 from tests.compat.raft_cases import CASES, DISRUPTIVE, Case
 from tests.compat.raft_twin import Situation, Twin, situation_of
 
 M = TypeVar("M", bound=Message)
 
-# A snapshot as soon as there is anything to put into one.
-SETTINGS: Final = {**QUIET, "metadata.log.max.record.bytes.between.snapshots": "100"}
+SETTINGS: Final = {**QUIET, **SNAPSHOTS}
 
 LEFT_OUT: Final = {
     "error_message": "words are our own",
@@ -70,12 +70,12 @@ answers UNKNOWN_SERVER_ERROR without a word about the partition instead.
 
 
 @pytest.fixture(scope="module", params=["dynamic", "static"])
-def quorum(request: pytest.FixtureRequest) -> Iterator[KafkaQuorum]:
+def quorum(request: pytest.FixtureRequest) -> Iterator[Controllers]:
     """Three of Kafka's controllers that have had two leaders."""
     static = request.param == "static"
     with (
         TemporaryDirectory() as place,
-        KafkaQuorum(Path(place), 3, static=static, settings=SETTINGS) as running,
+        Controllers(Path(place), [Node] * 3, static=static, settings=SETTINGS) as running,
     ):
         leader = running.leader()
         leader.stop()
@@ -131,7 +131,7 @@ def meant(name: str, role: str) -> ErrorCode | None:
 
 @pytest.mark.parametrize("role", ["leader", "follower"])
 @pytest.mark.parametrize("name", CASES)
-def test_the_answer_is_kafkas(quorum: KafkaQuorum, role: str, name: str) -> None:
+def test_the_answer_is_kafkas(quorum: Controllers, role: str, name: str) -> None:
     at = situation_of(quorum, asks_leader=role == "leader")
     ours, theirs = answers(at, CASES[name])
     unsaid = meant(name, role)
@@ -152,7 +152,7 @@ def test_the_answer_is_kafkas(quorum: KafkaQuorum, role: str, name: str) -> None
 @pytest.mark.parametrize("role", ["leader", "follower"])
 @pytest.mark.parametrize("name", DISRUPTIVE)
 def test_the_answer_at_the_end_of_an_epoch_is_kafkas(
-    quorum: KafkaQuorum, role: str, name: str
+    quorum: Controllers, role: str, name: str
 ) -> None:
     quorum.quiet_state(still_s=1)
     at = situation_of(quorum, asks_leader=role == "leader")

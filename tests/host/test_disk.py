@@ -207,7 +207,8 @@ def test_there_is_no_thread_before_a_flush_and_few_after_many(tmp_path: Path) ->
     disk = HostDisk()
     before = set(threading.enumerate())
     opened = [disk.open(str(tmp_path / str(number)), "create") for number in range(32)]
-    assert set(threading.enumerate()) == before
+    # Of earlier tests some may be ending just now.
+    assert not set(threading.enumerate()) - before
 
     async def all_at_once() -> None:
         await opened[0].sync()

@@ -3,7 +3,7 @@
 import asyncio
 import struct
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.net.server import Context, Handler, Limits, PromptHandler, Server, serve
@@ -174,7 +174,7 @@ async def serving(
     )
 
 
-def versions_of(response: Any) -> dict[int, tuple[int, int]]:  # Any: a message of any kind
+def versions_of(response: object) -> dict[int, tuple[int, int]]:
     """Return what an answer to ApiVersions says is served."""
     assert isinstance(response, ApiVersionsResponse)
     return {it.api_key: (it.min_version, it.max_version) for it in response.api_keys}

@@ -1,24 +1,14 @@
 """A listener, in both worlds: order, waiting, bounds, and peers that misbehave."""
 
-import asyncio
-
-import pytest
-
 from barnabas.runtime.runtime import Runtime
 from tests.net.talk import (
-    Gate,
     InNastySim,
     InSim,
     OnHost,
-    api_versions,
     call,
-    echo,
-    echo_at_once,
     fetch,
     numbers,
-    raw_request,
     serving,
-    versions_of,
 )
 from tests.runtime.network_contract import Main
 

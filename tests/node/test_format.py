@@ -285,6 +285,18 @@ def test_a_directory_is_formatted_as_a_whole_or_not_at_all(way: Profile | None) 
     assert at > 20
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_what_was_formatted_stays_formatted(profile: Profile) -> None:
+    config = config_of(DYNAMIC, log_dirs="/new/disks/a,/new/disks/b")
+    for seed in range(10):
+        machine = Machine(Seeded(seed))
+        formatted(machine, config, ALONE)
+        machine.crash(profile)
+        found = load_ensemble(machine.process, config.directories)
+        assert len(found.formatted) == 2
+        assert machine.process.exists(f"/new/disks/a/{VOTERS}")
+
+
 def drawn_elsewhere() -> Counting:
     """Return entropy that has not drawn what another run has."""
     entropy = Counting()

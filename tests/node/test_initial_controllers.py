@@ -8,6 +8,7 @@ from barnabas.node.initial_controllers import (
     InitialController,
     initial_controller,
     initial_controllers,
+    spelled_out,
     voter_set,
 )
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
@@ -56,3 +57,15 @@ def test_there_is_a_voter_and_each_once() -> None:
         initial_controllers(",,")
     with pytest.raises(Misconfigured, match=r"Node id 1 was specified more than once."):
         initial_controllers(f"1@h:1:{DIRECTORY},1@g:2:{DIRECTORY}")
+
+
+def test_hosts_are_written_as_java_writes_them() -> None:
+    assert [
+        spelled_out(host) for host in ("::1", "h", "127.0.0.1", "fe80::A", "::ffff:1.2.3.4")
+    ] == [
+        "0:0:0:0:0:0:0:1",
+        "h",
+        "127.0.0.1",
+        "fe80:0:0:0:0:0:0:a",
+        "1.2.3.4",
+    ]

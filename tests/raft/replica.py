@@ -84,12 +84,14 @@ def appended(storage: Storage, epoch: int, *values: bytes) -> None:
     storage.append(storage.end_offset, epoch, values)
 
 
-def filled(storage: Storage, epochs: int = 3, batches_each: int = 20) -> None:
+def filled(
+    storage: Storage, epochs: int = 3, batches_each: int = 20, record_bytes: int = 20
+) -> None:
     """Append batches of two records in several epochs, and flush."""
     for epoch in range(1, epochs + 1):
         leading(storage, epoch)
         for number in range(batches_each):
-            appended(storage, epoch, b"a%d" % number * 10, b"b")
+            appended(storage, epoch, b"%02d" % number * (record_bytes // 2), b"b")
     run(storage.flush())
 
 

@@ -44,6 +44,17 @@ def test_no_power_loss_brings_a_mark_above_what_it_was_lowered_to(profile: Profi
         assert found in (Mark(25, 1), Mark(27, 2))
 
 
+def test_a_flush_that_ends_late_takes_nothing_back() -> None:
+    machine = Machine()
+    mark = FlushedMark(machine.process, PATH)
+    run(mark.settle(Mark(100, 1)))
+    mark.note(Mark(50, 2))
+    assert mark.mark == Mark(100, 2)
+    run(mark.lower(70))
+    machine.crash("data-first")
+    assert FlushedMark(machine.process, PATH).mark == Mark(70, 2)
+
+
 def test_a_file_of_another_length_becomes_a_mark_again() -> None:
     machine = Machine()
     machine.process.open(f"{PATH}/{FLUSHED_MARK}", "create").write(0, [b"x" * 500])

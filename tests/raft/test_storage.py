@@ -164,6 +164,15 @@ def test_a_cut_is_durable_when_it_returns() -> None:
         run(again.truncate(81))
 
 
+def test_what_a_snapshot_sums_up_is_never_cut() -> None:
+    storage = opened(Machine())
+    filled(storage)
+    run(storage.write_snapshot(SnapshotId(82, 2), [], 0))
+    with pytest.raises(AssertionError, match="cut at 41, below the snapshot"):
+        run(storage.truncate(41))
+    run(storage.truncate(82))
+
+
 def test_voters_follow_the_log() -> None:
     machine = Machine()
     storage = opened(machine, NO_VOTERS)
@@ -421,6 +430,17 @@ def test_what_has_gone_bad_on_the_disk_is_not_handed_out() -> None:
     with pytest.raises(CorruptLog, match=rf"{name} at \d+.*checksum"):
         storage.read(1, 7, 1 << 20)
     assert storage.read(0, 1, 1 << 20)
+
+
+@pytest.mark.parametrize("at", [11, 16])
+def test_a_batch_whose_length_or_format_has_gone_bad_is_named(at: int) -> None:
+    machine = Machine()
+    storage = opened(machine)
+    filled(storage, 1, 3)
+    name = f"{DIRECTORY}/{0:020d}.log"
+    overwrite(machine, name, headers(storage)[0].size_bytes + at, b"\x01")
+    with pytest.raises(CorruptLog, match=rf"{name} at \d+"):
+        storage.read(1, 7, 1 << 20)
 
 
 def test_after_an_error_of_the_disk_nothing_goes_on() -> None:

@@ -341,8 +341,13 @@ class Recovery:
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
                 await segment.file.sync()
-                await self._remove(trusted + number + 1)
-                break
+                following = doubtful[number + 1 : number + 2]
+                if not following or following[0].base_offset != segment.next_offset:
+                    await self._remove(trusted + number + 1)
+                    break
+                # The log goes on where this one ends, so nothing is missing.  What lay behind is
+                # space that was reserved, or what a recovery that was cut short has left: it makes
+                # a file longer and shorter again, to have its size written anew.
             expected = segment.next_offset
         for segment in self.segments[trusted:-1]:
             segment.settle()

@@ -5,11 +5,11 @@
                                               └─▶ pending ─▶ worker: await ─┘
                                                              handler
 
-One connection is a ``Session``.  Its requests are handled one at a time and in their order;
-sessions do not wait for each other.  Most requests can be answered at once, and an API may have a *prompt*
+One connection is a ``Session``. Its requests are handled one at a time and in their order; sessions
+do not wait for each other. Most requests can be answered at once, and an API may have a *prompt*
 handler for those: a plain function, called while the bytes are being read, whose answers leave in
-one send with all others of that read.  What it cannot answer at once (``LATER``) goes to the API's
-coroutine.  Coroutines run in workers, tasks that take over a session for as long as it has requests
+one send with all others of that read. What it cannot answer at once (``LATER``) goes to the API's
+coroutine. Coroutines run in workers, tasks that take over a session for as long as it has requests
 pending and then wait for the next session; an idle connection has no task.
 
 A handler answers with a response, or with None where the protocol has no answer (Produce with

@@ -10,6 +10,8 @@ Read in this order:
 ``initial_controllers``  the first voters, as an operator writes them
 ``format``               writing all this, before anything runs
 ``info``                 what is there, and what is wrong with it
+``member``               one member of the quorum, put together
+``node``                 a node's life: its parts, in which order they come and go
 
 Non-obvious:
 

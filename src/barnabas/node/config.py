@@ -279,9 +279,8 @@ def roles_of(settings: Settings) -> frozenset[str]:
     roles = settings.words("process.roles", None)
     for role in roles:
         if role not in (BROKER, CONTROLLER):
-            raise Misconfigured(
-                f"Unknown process role '{role}' (only 'broker' and 'controller' are allowed roles)"
-            )
+            why = f"String must be one of: {BROKER}, {CONTROLLER}"
+            raise invalid("process.roles", role, why)
     if not roles:
         raise invalid("process.roles", "", "Configuration must not be empty. ")
     return frozenset(roles)

@@ -9,6 +9,8 @@ directory that directory.
 Kafka's DynamicVoter.java and DynamicVoters.java fix syntax and words, which need a KIP to change.
 """
 
+from ipaddress import AddressValueError, IPv6Address
+
 from barnabas.model.errors import Misconfigured
 from barnabas.model.ids import Uuid, parse_uuid, uuid_text
 from barnabas.model.value import value
@@ -97,8 +99,19 @@ def voter_set(controllers: tuple[InitialController, ...], listener: str) -> Vote
     return VoterSet.of(
         Voter(
             ReplicaKey(each.node_id, each.directory_id),
-            (Endpoint(listener.upper(), each.host, each.port),),
+            (Endpoint(listener.upper(), spelled_out(each.host), each.port),),
             (STATIC, RECONFIGURABLE),
         )
         for each in controllers
     )
+
+
+def spelled_out(host: str) -> str:
+    """Return a host as Java would: of an address of IPv6 every group is written."""
+    try:
+        address = IPv6Address(host)
+    except AddressValueError:
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return ":".join(f"{int(group, 16):x}" for group in address.exploded.split(":"))

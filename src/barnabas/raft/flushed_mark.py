@@ -71,16 +71,23 @@ class FlushedMark:
         await self._disk.sync_directory(self._directory)
 
     def note(self, mark: Mark) -> None:
-        """Learn what has been flushed; not durable, and need not be."""
-        if mark != self.mark:
-            self.mark = mark
-            self._file.write(0, [encode_mark(mark)])
+        """Learn what has been flushed; not durable, and need not be.
+
+        A flush that ends late knows less than one that overtook it: the offset never goes back
+        here, or the file could say more than we know it to.
+        """
+        self._write(Mark(max(mark.offset, self.mark.offset), mark.epoch))
 
     async def lower(self, offset: int) -> None:
         """Return when the mark durably vouches for nothing above an offset."""
         if offset < self.mark.offset:
-            self.note(Mark(offset, self.mark.epoch))
+            self._write(Mark(offset, self.mark.epoch))
             await self._file.sync()
+
+    def _write(self, mark: Mark) -> None:
+        if mark != self.mark:
+            self.mark = mark
+            self._file.write(0, [encode_mark(mark)])
 
     async def close(self) -> None:
         """Return when the mark is durable, and give its file back."""

@@ -26,6 +26,7 @@ from typing import Final
 
 from barnabas.log.checkpoints import Checkpoint, decode_topic_id, encode_topic_id
 from barnabas.log.config import LONG_MAX, LogConfig
+from barnabas.log.epochs import NO_EPOCH
 from barnabas.log.health import Health
 from barnabas.log.names import LOG, PARTITION_METADATA, TopicPartition, offset_of
 from barnabas.log.partition_log import PartitionLog
@@ -163,7 +164,9 @@ async def settle_directory(disk: Disk, directory: str, path: str) -> None:
 def knows_more(latest: SnapshotId, log: PartitionLog) -> bool:
     """Tell whether a snapshot tells of records that are not in the log."""
     if log.start_offset == log.end_offset == latest.end_offset:
-        return False
+        # It has taken the log's place; but of the log that was there the epochs may be left, since
+        # they are in a file of their own.
+        return log.epochs.latest not in (NO_EPOCH, latest.epoch)
     return latest.rank > (log.epochs.latest, log.end_offset)
 
 
@@ -203,7 +206,8 @@ def check_promises(
         if following > start:
             segment = Segment.open(disk, path, base, METADATA_LOG.index_interval_bytes)
             try:
-                expected = kept_to(segment, expected, promised.offset)
+                # Not one batch further: what lies behind may be torn, or no part of the log.
+                expected = kept_to(segment, expected, min(promised.offset, following))
             except (CorruptLog, CorruptBatch) as error:
                 raise CorruptLog(
                     f"{segment.file.path}, offset {expected} or behind: {error}; everything below "
@@ -222,7 +226,6 @@ def check_promises(
 def kept_to(segment: Segment, expected: int, promised: int) -> int:
     """Return up to where a segment has what was promised; raises where a batch has gone bad."""
     found = segment.headers()
-    # Not one batch further: what lies behind may be torn.
     while expected < promised and (batch := next(found, None)) is not None:
         position, header = batch
         if header.next_offset <= expected:

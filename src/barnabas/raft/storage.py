@@ -51,7 +51,7 @@ from barnabas.raft.received import judged
 from barnabas.raft.snapshot_files import SnapshotPart, examine, last_contained_ms, read_batches
 from barnabas.raft.states import Election
 from barnabas.raft.voters import RECONFIGURABLE, VoterSet
-from barnabas.records.batch import CorruptBatch, batches, header_at, verify
+from barnabas.records.batch import CorruptBatch, OldFormat, batches, header_at, verify
 from barnabas.records.control import ControlType, control_batch
 from barnabas.records.snapshot import (
     RECORD_OVERHEAD_BYTES_MAX,
@@ -230,10 +230,11 @@ class Storage:
             for position, header in batches(data):
                 verify(data, position, header)
                 end = position + header.size_bytes
-        except CorruptBatch as error:
+            if not end and offset < min(below, self._log.end_offset):
+                raise CorruptBatch("a batch that claims more bytes than there are")
+        except (CorruptBatch, OldFormat) as error:
             where = f"{segment.file.path} at {part.position + end}"
             raise CorruptLog(f"{where}, offset {offset} or behind: {error}; {WAY_OUT}") from error
-        assert end or offset >= min(below, self._log.end_offset), f"no batch at {offset}"
         return data[:end]
 
     def judge(self, data: Buffer, offset: int) -> Batches:

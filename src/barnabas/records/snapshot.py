@@ -26,7 +26,7 @@ from barnabas.records.control import ControlType, control_batch
 from barnabas.records.record import Record
 
 BATCH_BYTES_MAX: Final = 8 * 1024 * 1024
-"""The largest batch that Kafka writes to its metadata log, and reads back (KafkaRaftClient.java)."""
+"""The largest batch that Kafka writes to its metadata log (KafkaRaftClient.java)."""
 
 RECORD_OVERHEAD_BYTES_MAX: Final = 5 + 1 + 1 + 5 + 1 + 5 + 1
 """What stands around a value, at most: size, attributes, time, offset, no key, size, no headers."""

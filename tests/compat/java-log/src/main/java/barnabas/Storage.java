@@ -68,8 +68,11 @@ public final class Storage {
             case "tool" -> {
                 String[] words = JSON.convertValue(order.get("words"), String[].class);
                 ByteArrayOutputStream said = new ByteArrayOutputStream();
+                PrintStream stream = new PrintStream(said, true, StandardCharsets.UTF_8);
+                // Where it prints the stack of what a directory made it throw.
+                System.setOut(stream);
                 try {
-                    answer.put("exit", StorageTool.execute(words, new PrintStream(said, true, StandardCharsets.UTF_8)));
+                    answer.put("exit", StorageTool.execute(words, stream));
                 } finally {
                     answer.put("said", said.toString(StandardCharsets.UTF_8));
                 }
