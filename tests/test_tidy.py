@@ -18,8 +18,9 @@ GENERATED = SOURCE / "wire" / "messages"
 # Nouns that say nothing about what is inside.
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "manager", "impl", "misc"}
 
-# Modules that only name things (protocols, tables of facts): nothing in them can be run.
+# Modules that only name things (protocols, words, tables of facts): nothing in them can be run.
 NOTHING_TO_RUN = {
+    "raft/effects", "raft/events", "raft/messages",
     "runtime/clock", "runtime/disk", "runtime/entropy", "runtime/network", "runtime/probes",
     "runtime/runtime",
 }  # fmt: skip

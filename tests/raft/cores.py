@@ -28,6 +28,7 @@ from barnabas.raft.effects import (
     Ask,
     Became,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     HighWatermark,
@@ -176,7 +177,7 @@ class World:
         self.seen: Counter[str] = Counter()
         self.notes: list[str] = []
         self.voters = tuple(voters)
-        self.bootstrap = CONTROLLERS
+        self.bootstrap: tuple[int, ...] = CONTROLLERS
         self.static = static
         self._heap: list[tuple[int, int, Callable[[], None]]] = []
         self._number = itertools.count()
@@ -357,6 +358,8 @@ class World:
                 member.receiving[1].extend(data)
             case InstallSnapshot(snapshot):
                 return self._install(member, snapshot)
+            case CleanLog(first):
+                disk.clean(first)
             case _:
                 raise AssertionError(f"nobody performs {effect}")
         return None

@@ -29,6 +29,7 @@ from barnabas.raft.effects import (
     Ask,
     Became,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     HighWatermark,
@@ -45,9 +46,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     Patience,
     ResignAsked,
     SnapshotTaken,
@@ -146,7 +147,7 @@ class Stage(World):
         self._post(token, member.id, target, lambda: self._arrive(token))
 
     def _arrive(self, token: int) -> None:
-        member, life, request, question, target = self._asks[token]
+        member, _, _, question, target = self._asks[token]
         server = self.members.get(target)
         if server is None or server.node is None:
             self._miss(token)
@@ -275,8 +276,7 @@ class Stage(World):
     def do_clean(self, node_id: str) -> None:
         member = self.members[int(node_id)]
         newest = max(member.disk.snapshots, key=lambda each: each.end_offset)
-        member.disk.clean(newest)
-        self.step(member, LogCleaned(newest))
+        self.step(member, CleanAsked(newest))
 
     def do_add(self, leader: str, node_id: str) -> None:
         key = self.members[int(node_id)].key
@@ -310,7 +310,10 @@ class Stage(World):
             if node is None:
                 self.say(f"{member.id}  is down; {where}")
             else:
-                state = told_state(node.state)
+                leads = isinstance(node.state, Leader)
+                state = told_state(node.state) + (
+                    f", {told_voters(disk.voters())}" if leads else ""
+                )
                 self.say(f"{member.id}  {state}; {where}, committed {node.high_watermark}")
 
     def take(self, node_id: int, event: Event) -> list[str]:
@@ -371,6 +374,8 @@ def told_write(own: int, effect: Effect) -> str:
             return f"{own}  stores {len(data)} bytes at {position} of snapshot {snapshot}"
         case InstallSnapshot(snapshot):
             return f"{own}  puts snapshot {snapshot} in the place of its log"
+        case CleanLog(first):
+            return f"{own}  begins its log with snapshot {first}"
         case _:
             raise AssertionError(f"nobody tells {effect}")
 

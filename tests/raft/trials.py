@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from barnabas.raft.events import AppendAsked, LogCleaned, ResignAsked, SnapshotTaken, StopAsked
+from barnabas.raft.events import AppendAsked, CleanAsked, ResignAsked, SnapshotTaken, StopAsked
 from barnabas.raft.messages import AddVoter, RemoveVoter, VoterAnswer
 from barnabas.raft.states import Follower, Leader
 from barnabas.raft.voters import ReplicaKey, VoterSet
@@ -63,7 +63,7 @@ class Trial:
             twice=some(0.2),
             flush_ms=draw.choice(((0, 4), (0, 80))),
             slow_flush=some(0.05),
-            refused_snapshots=some(0.3),
+            refused_snapshots=some(0.6),
         )
 
     # --- the story -------------------------------------------------------------------------------
@@ -133,8 +133,7 @@ class Trial:
         snapshots = [each for each in member.disk.snapshots if each.end_offset > member.disk.start]
         if snapshots:
             first = self.random.choice(sorted(snapshots, key=lambda each: each.rank))
-            member.disk.clean(first)
-            self.world.step(member, LogCleaned(first))
+            self.world.step(member, CleanAsked(first))
 
     def _reconfigure(self) -> None:
         leaders = self.world.leaders

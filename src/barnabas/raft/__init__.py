@@ -11,7 +11,7 @@ acknowledgement: there is no other.  What a majority has flushed is committed (K
 take the place of the log's beginning (KIP-630); who votes is written in the log itself (KIP-853);
 who would not win does not ask for an election (KIP-996).
 
-Read in this order:
+Read in this order, first the words:
 
 ``voters``       who votes: replicas by id and directory, and the sets that a log has seen
 ``outline``      what consensus has to know of a log, and how two logs compare
@@ -20,20 +20,41 @@ Read in this order:
 ``states``       the roles, and the table of what may follow what
 ``events``       what can happen
 ``effects``      what is to be done about it
-``progress``     what a leader knows of everybody else
-``node``         the machine: one event, the time, a list of effects
-``storage``      the log, the snapshots and the vote on a disk, in Kafka's files
-``translation``  questions and answers as messages of the protocol
-``shell``        events from the world, effects into it, listeners fed
+
+then the machine, from one event to its effects:
+
+``node``         ``step``: one event, the time, a list of effects
+``replica``      the memory that all parts work on; ``become``, the only way to another role
+``duties``       what a role keeps in mind while it lasts
+``progress``     the same for a leader: how far everybody else is
+``elections``    asking for votes, and giving one's own
+``news``         how epochs and leaders become known
+``following``    having what the leader has: records, cuts, snapshots
+``leading``      an epoch's first record, its followers' fetches, its commits, its end
+``changes``      voters that come and go
+
+and what is between the machine and the world:
+
+``asking``       questions as messages of the protocol, and what the responses say
+``serving``      what others ask, and the answers as messages of the protocol
 
 Non-obvious:
 
 - The node moves an *outline* of the log as it decides, the shell moves the log itself when it
   performs the effects; they agree between any two events.
+- Everything is said of what is on disks.  A follower asks for more, or for the name of a leader,
+  only when all it has is flushed; a leader counts itself up to what it has flushed, and hands out
+  what it has not.  A flush that began before a cut counts for nothing (``Flush.cuts``).
+- A role begins after the event that led to it is dealt with: ``become`` marks it as new, ``step``
+  begins it.  So an answer leaves before the questions of the role that the question brought about.
+- An epoch never has two leaders *in anybody's memory*: a leader that restarts in its epoch is
+  Resigned, since records it had not flushed may be gone and their offsets must not come again.  A
+  candidate that restarts keeps its vote and asks for no other in that epoch: those it was granted
+  may rest on records that it had not flushed.
 - Appending is a plain call for who leads: it lands at the offset that was promised.  Waiting for
   the commit is another.
 - A follower's fetch carries its high watermark (KIP-1166), so that a leader answers at once when
   that is behind, and else waits for news up to ``fetch_wait_ms``.
-- An epoch never has two leaders *in anybody's memory*: a leader that restarts in its epoch is
-  Resigned, since records it had not flushed may be gone and their offsets must not come again.
+- That others still remember a lost leader says nothing about it: only the leader itself brings a
+  Prospective back, or losing the round.
 """

@@ -117,6 +117,13 @@ class InstallSnapshot:
 
 
 @value
+class CleanLog:
+    """Let the log begin where a snapshot ends, durably, and forget older snapshots."""
+
+    first: SnapshotId
+
+
+@value
 class HighWatermark:
     """Everything below an offset is committed."""
 
@@ -169,6 +176,7 @@ Effect: TypeAlias = (
     | OpenSnapshot
     | StorePart
     | InstallSnapshot
+    | CleanLog
     | HighWatermark
     | SetTimer
     | CancelTimer

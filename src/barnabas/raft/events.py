@@ -108,8 +108,8 @@ class SnapshotRefused:
 
 
 @value
-class LogCleaned:
-    """The log begins where a snapshot ends, and older snapshots are gone."""
+class CleanAsked:
+    """The log may begin where a snapshot ends, and older snapshots may go."""
 
     first: SnapshotId
 
@@ -137,7 +137,7 @@ Event: TypeAlias = (
     | SnapshotTaken
     | SnapshotInstalled
     | SnapshotRefused
-    | LogCleaned
+    | CleanAsked
     | ResignAsked
     | StopAsked
 )

@@ -74,9 +74,10 @@ def fetch(replica: Replica) -> list[Effect]:
     assert isinstance(state, Follower), f"{state} fetches"
     if not _may_ask(replica):
         return []
-    elsewhere = replica.somebody() if following.failures % 2 else None
-    if elsewhere is not None:
-        return replica.ask_at(elsewhere, _fetch_of(replica, 0))
+    if following.failures % 2:
+        elsewhere = replica.somebody(but=replica.address(state.endpoints))
+        if elsewhere is not None:
+            return replica.ask_at(elsewhere, _fetch_of(replica, 0))
     if following.receiving is None:
         return replica.ask(state.endpoints, _fetch_of(replica, replica.config.fetch_wait_ms))
     part = FetchSnapshot(
@@ -131,15 +132,7 @@ def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[
     if not counts or not isinstance(replica.state, Follower):
         return effects + failed(replica)
     assert asked.offset == replica.outline.end_offset, f"the log moved since {asked} was asked"
-    match answer.content:
-        case Diverges() as diverges:
-            done = _cut(replica, diverges)
-        case NeedsSnapshot(snapshot):
-            done = _receive(replica, snapshot)
-        case Batches() as batches:
-            done = _take(replica, batches)
-        case Lent():
-            raise AssertionError("records that were lent came from the wire")
+    done = _obey(replica, answer.content)
     if isinstance(done, str):
         return effects + failed(replica, f"the leader of epoch {replica.epoch} {done}")
     effects += done + _succeeded(replica)
@@ -148,6 +141,21 @@ def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[
         known = min(answer.high_watermark, replica.outline.end_offset)
         effects += replica.raise_high_watermark(known)
     return effects + fetch(replica)
+
+
+def _obey(
+    replica: Replica, content: Lent | Batches | Diverges | NeedsSnapshot
+) -> list[Effect] | str:
+    """Do what a leader says; or say what is wrong with it."""
+    match content:
+        case Diverges():
+            return _cut(replica, content)
+        case NeedsSnapshot(snapshot):
+            return _receive(replica, snapshot)
+        case Batches():
+            return _take(replica, content)
+        case Lent():
+            raise AssertionError("records that were lent came from the wire")
 
 
 def _succeeded(replica: Replica) -> list[Effect]:
@@ -188,13 +196,12 @@ def _cut(replica: Replica, diverges: Diverges) -> list[Effect] | str:
             f"the leader of epoch {replica.epoch} wants the log cut at {offset}, but everything "
             f"below {replica.high_watermark} was committed: a majority of the voters has lost it"
         )
+    assert replica.is_flushed, "asked for records before what came before was on the disk"
     outline.truncate(offset)
     replica.voters.truncate(offset)
-    replica.flushed_offset = min(replica.flushed_offset, offset)
+    replica.flushed_offset = offset
     replica.cuts += 1
-    # A flush that was under way says nothing any more of what is left.
-    rest = [] if replica.is_flushed else replica.flush()
-    return [Truncate(offset), *rest]
+    return [Truncate(offset)]
 
 
 # --- receiving a snapshot --------------------------------------------------------------------

@@ -44,8 +44,8 @@ def learn(
         # beside its former self.
         return replica.become(Unattached(epoch + 1)) if rises else []
     if replica.address(endpoints) is None:
-        known = replica.voters.current.by_id(leader_id)
-        endpoints = () if known is None else known.endpoints
+        voter = replica.voters.current.by_id(leader_id)
+        endpoints = () if voter is None else voter.endpoints
     if replica.address(endpoints) is None:
         return replica.become(Unattached(epoch, leader_id)) if rises else []
     if rises:

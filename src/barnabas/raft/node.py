@@ -23,15 +23,15 @@ Fixed by Kafka's KafkaRaftClient.java of 4.3; where we differ, docs/decisions te
 """
 
 from barnabas.raft import changes, elections, following, leading, news
-from barnabas.raft.effects import Became, Effect
+from barnabas.raft.effects import Became, CleanLog, Effect
 from barnabas.raft.events import (
     Alarm,
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     Patience,
     ResignAsked,
     SnapshotInstalled,
@@ -132,9 +132,9 @@ class RaftNode(Replica):
                 return following.installed(self, snapshot, voters, version)
             case SnapshotRefused(snapshot, why):
                 return following.refused(self, snapshot, why)
-            case LogCleaned(first):
+            case CleanAsked(first):
                 self.outline.clean(first)
-                return []
+                return [CleanLog(first)]
             case ResignAsked(epoch):
                 if isinstance(self.state, Leader) and self.epoch == epoch:
                     return leading.resign(self, "its state machine cannot go on")

@@ -325,12 +325,12 @@ class Replica:
                 return endpoint.address
         return None
 
-    def somebody(self) -> Address | None:
-        """Return whom to ask when no leader answers: everybody in turn."""
+    def somebody(self, but: Address | None = None) -> Address | None:
+        """Return whom to ask when no leader answers: everybody else in turn."""
         known = (self.address(voter.endpoints) for voter in self.others)
-        own = self.address(self.config.endpoints)
+        useless = (None, but, self.address(self.config.endpoints))
         places = list(dict.fromkeys((*self.config.bootstrap, *known)))
-        places = [place for place in places if place is not None and place != own]
+        places = [place for place in places if place not in useless]
         if not places:
             return None
         self._next_place = (self._next_place + 1) % len(places)
