@@ -158,7 +158,7 @@ def counts_itself_departing(patch: Patch) -> None:
     def reached(self: Leadership, voters: VoterSet, own: ReplicaKey, own_offset: int) -> int | None:
         if voters.contains(own) or not voters.voters:
             return original(self, voters, own, own_offset)
-        taken, *others = voters.voters
+        others = voters.voters[1:]
         return original(self, VoterSet((Voter(own, ()), *others)), own, own_offset)
 
     original = Leadership.reached

@@ -57,6 +57,7 @@ from barnabas.sim.profiles.raft.snapshots import (
     SnapshotInstallAtomic,
     SnapshotValid,
 )
+from barnabas.sim.profiles.raft.tracing import Tracing
 from barnabas.sim.profiles.raft.watch import Watch
 from barnabas.sim.world import Violation, World
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
@@ -68,7 +69,9 @@ from barnabas.wire.structs import Request, Response
 class Judges:
     """The oracles of one world."""
 
-    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int) -> None:
+    def __init__(
+        self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool
+    ) -> None:
         self.ghost: Final = Ghost()
         self.homes: Final[list[Home]] = []
         self._world: Final = world
@@ -119,6 +122,8 @@ class Judges:
             Sightings(world),
             Situations(world),
         ]
+        if traces:
+            oracles.append(Tracing())
         self.watch: Final = Watch(world, self.homes, oracles)
 
     def born(self, name: str, host: str, controller: Controller) -> None:

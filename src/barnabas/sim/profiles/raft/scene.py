@@ -70,7 +70,12 @@ class RaftScene:
         self._slow: Final[dict[str, int]] = {}
         self._poisoned: Final[dict[str, None]] = {}
         self._begun = False
-        self.judges: Final = Judges(world, self.first_voters(), plan.knob("snapshot_bytes", 4_096))
+        self.judges: Final = Judges(
+            world,
+            self.first_voters(),
+            plan.knob("snapshot_bytes", 4_096),
+            traces=plan.knob("traces", 1) == 1,
+        )
         self._healing = Healing(self, plan.hosts, for_core=False)
         for host in plan.hosts:
             world.start(host, partial(self._live, host))

@@ -26,6 +26,7 @@ from barnabas.sim.specs.raft.properties import (
     LEADER_KEPT,
     LEGAL_TRANSITION,
     LOG_MATCHING,
+    NO_AMNESIA,
     NO_CUT_BELOW_HWM,
     ONE_CHANGE,
     RECORD_IDENTITY,
@@ -169,7 +170,6 @@ QUICK: Final = (
     "pair and observer",
     "one epoch",
     "stable",
-    "lost disk",
 )
 """Those that take no more than a second or two."""
 
@@ -207,11 +207,11 @@ FALLS: Final = (
     Fall((Guard.ELECTED,), ELECTION_SAFETY, PAIR),
     Fall((Guard.VOTE_EPOCH,), VOTE_ONCE, TWO_EPOCHS),
     Fall((Guard.FREE_TO_VOTE,), VOTE_ONCE, ONE_EPOCH_CRASH),
-    Fall((Guard.VOTES_ONCE,), VOTE_ONCE, ONE_EPOCH, ignored=(LEGAL_TRANSITION,)),
+    Fall((Guard.VOTES_ONCE,), VOTE_ONCE, ONE_EPOCH, ignored=(NO_AMNESIA,)),
     Fall((Guard.LOG_COMPLETE,), LEADER_COMPLETENESS, TWO_EPOCHS),
     Fall((Guard.ADDRESSEE,), ELECTION_SAFETY, WIPES),
     Fall((Guard.OUTSTANDING, Guard.VOTE_COUNTS), ELECTION_SAFETY, TWO_EPOCHS),
-    Fall((Guard.KEEPS_VOTE,), VOTE_ONCE, PRE_VOTES, ignored=(LEGAL_TRANSITION,)),
+    Fall((Guard.KEEPS_VOTE,), VOTE_ONCE, PRE_VOTES, ignored=(NO_AMNESIA,)),
     Fall((Guard.PERSISTS,), VOTE_ONCE, ONE_EPOCH_CRASH),
     Fall((Guard.KEEPS_CLAIM,), LEADER_COMPLETENESS, LATE_CRASH),
     Fall((Guard.KEEPS_FLUSHED,), DURABILITY, PAIR_CRASHES),
@@ -221,7 +221,7 @@ FALLS: Final = (
         (Guard.ONE_LEADER, Guard.VOTES_ONCE),
         LEGAL_TRANSITION,
         ONE_EPOCH,
-        ignored=(VOTE_ONCE, ELECTION_SAFETY),
+        ignored=(VOTE_ONCE, ELECTION_SAFETY, NO_AMNESIA),
     ),
     # Replication.
     Fall((Guard.LEADS,), LOG_MATCHING, PAIR),

@@ -26,6 +26,7 @@ RECORD_IDENTITY: Final = "RecordIdentity"
 LOG_MATCHING: Final = "LogMatching"
 DURABILITY: Final = "Durability"
 EPOCH_MONOTONIC: Final = "EpochMonotonic"
+NO_AMNESIA: Final = "NoVoteAmnesia"
 LEGAL_TRANSITION: Final = "LegalTransition"
 HWM_MONOTONIC: Final = "HwmMonotonic"
 HWM_IN_LOG: Final = "HwmInLog"
@@ -123,6 +124,9 @@ def of_step(before: Node, after: Node) -> Iterator[str]:
         yield EPOCH_MONOTONIC
     if not is_legal(before, after):
         yield LEGAL_TRANSITION
+    votes = before.voted is not None and after.role not in (Role.LEADER, Role.RESIGNED)
+    if votes and after.epoch == before.epoch and after.voted != before.voted:
+        yield NO_AMNESIA
     if after.hwm < before.hwm:
         yield HWM_MONOTONIC
     if after.log.end < before.hwm or not after.log.agrees_with(before.log, before.hwm):
@@ -135,15 +139,11 @@ def of_step(before: Node, after: Node) -> Iterator[str]:
 
 
 def is_legal(before: Node, after: Node) -> bool:
-    """Tell whether a role may follow another (R-04, R-05)."""
+    """Tell whether a role may follow another (R-05)."""
     if after.epoch == before.epoch:
         both_follow = before.role is after.role is Role.FOLLOWER
-        forgets = after.role not in (Role.LEADER, Role.RESIGNED) and before.voted is not None
-        return (
-            after.role in SAME[before.role]
-            and not (both_follow and before.leader != after.leader)
-            and not (forgets and after.voted != before.voted)
-        )
+        turns = both_follow and before.leader != after.leader
+        return after.role in SAME[before.role] and not turns
     # Where nobody knows pre-votes, to stand and to run is one step.
     stands = before.role not in (Role.LEADER, Role.RESIGNED)
     runs = stands and after.role is Role.CANDIDATE and after.epoch == before.epoch + 1
