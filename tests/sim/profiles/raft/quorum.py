@@ -38,7 +38,7 @@ from barnabas.raft.events import (
     Asked,
     Event,
     Flushed,
-    LogCleaned,
+    CleanAsked,
     SnapshotInstalled,
     SnapshotTaken,
     Started,
@@ -335,7 +335,7 @@ class Quorum:
         disk.flushed = max(disk.flushed, disk.start)
         disk.snapshots = [first]
         if self.random.random() < 0.8:
-            self.tell(life, LogCleaned(first))
+            self.tell(life, CleanAsked(first))
         else:
             self._crash(life)
 

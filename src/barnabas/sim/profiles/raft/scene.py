@@ -74,7 +74,8 @@ class RaftScene:
             world,
             self.first_voters(),
             plan.knob("snapshot_bytes", 4_096),
-            traces=plan.knob("traces", 1) == 1,
+            # The specification knows every replica by its directory.
+            traces=plan.knob("traces", 1) == 1 and not self.is_static,
         )
         self._healing = Healing(self, plan.hosts, for_core=False)
         for host in plan.hosts:

@@ -38,9 +38,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     SnapshotInstalled,
     SnapshotTaken,
     Unanswered,
@@ -213,7 +213,7 @@ class Walk:
                 self._do("install", replication.install(node, installed))
                 self._double.installing = None
                 self._double.cuts += 1
-            case LogCleaned(first):
+            case CleanAsked(first):
                 self._do("clean", replication.clean(node, first.end_offset))
             case _:
                 pass
@@ -464,7 +464,10 @@ class Walk:
         match answer.content:
             case Diverges(epoch, end):
                 step = replication.send_diverging(node, fetch)
-                return "send_diverging", step, spec.Diverging(epoch, end)
+                # Whatever is cut at 0 leaves nothing, and then the epoch says nothing: one that
+                # was formatted has a snapshot of epoch 0 there, which the port knows nothing of.
+                said = spec.Diverging(epoch if end else fetch.last_epoch, end)
+                return "send_diverging", step, said
             case NeedsSnapshot(snapshot):
                 latest = node.latest
                 named = snapshot.end_offset, snapshot.epoch
