@@ -178,8 +178,10 @@ class Walk:
         if (before.role, before.epoch) != (node.role, node.epoch):
             self._double.asked.clear()
         if node.role is Role.LEADER:
-            runs = tuple(run for _, run in node.log.pieces(node.epoch_start))
-            self._ledger[node.epoch] = Log(node.epoch_start, runs=runs)
+            # Only what is new: the leader may have cleaned its log of what it appended first.
+            known = self._ledger.get(node.epoch, Log(node.epoch_start))
+            more = tuple(run for _, run in node.log.pieces(known.end))
+            self._ledger[node.epoch] = known.extend(more)
         return step.said
 
     def _does(self, kind: type[Effect]) -> bool:
