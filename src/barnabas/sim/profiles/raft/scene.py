@@ -228,7 +228,7 @@ class RaftScene:
 
     def _may_lose(self, host: str) -> bool:
         """Tell whether a host may lose its disk, and if so, count it as lost."""
-        if self.is_static and host.startswith("n"):
+        if host.startswith("n") and (self.is_static or self._unreachable()):
             return False
         key = key_of(host, self.disks[host])
         for voters in self.judges.voter_sets():
@@ -365,8 +365,9 @@ class RaftScene:
         claimants = self.claimants()
         if self.is_static or not claimants or self._unreachable():
             return
-        if len(claimants[-1].quorum.node.voters.current) < 3:
-            # The other one would have nobody to turn to.
+        voters = claimants[-1].quorum.node.voters.current
+        if len(voters) < 3 or any(voter.key in self._lost for voter in voters.voters):
+            # Those that are left would have nobody to turn to.
             return
         self.ports[host] += 1
         self.world.kill(host)
