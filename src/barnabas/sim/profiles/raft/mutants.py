@@ -127,6 +127,11 @@ def introduce_nobody(replica: Replica) -> list[Effect]:
     return []
 
 
+def first_of_all(replica: Replica) -> int:
+    """MR-10: nor in whose turn it stands."""
+    return 0
+
+
 def wait_for_nobody(replica: Replica) -> list[Effect]:
     """MR-05: a leader does not care whether anybody fetches."""
     return []
@@ -182,6 +187,7 @@ def cut_an_epoch_too_much(replica: Replica, diverges: Diverges) -> list[Effect]:
 async def remove_the_snapshot_too(self: Storage, first: SnapshotId) -> None:
     """MR-16: the snapshot where the log begins goes with the log before it."""
     await ORIGINAL[Storage, "clean"](self, first)
+    self._snapshots.known.remove(first)
     self._disk.remove(self._snapshots.path(first))
     await self._disk.sync_directory(self._snapshots._directory)
 
@@ -334,6 +340,7 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
     "MR-10": [
         (Replica, "is_voter", property(votes_if_it_can)),
         (changes, "introduce", introduce_nobody),
+        (following, "_place", first_of_all),
     ],
     "MR-11": [
         (changes, "_not_now", change_at_any_time),
