@@ -13,7 +13,18 @@ Kafka's record classes and its log, a judge of their own (``java-records/``):
 
 - ``test_records_java``: record batches, what a log stores of them and what it refuses.
 
+Kafka's log and its dump tool, a judge that takes orders (``java-log/``):
+
+- ``test_log``: lives of a partition, the same answers and the same bytes; each opens the other's.
+- ``test_dump_log``: ``barnabas dump-log`` tells what ``kafka-dump-log`` tells.
+
 kio, a Kafka codec from PyPI:
 
 - ``test_wire_kio``: every message in every version that it knows, the same bytes both ways.
+
+Whole controllers of Apache Kafka on loopback, beside ours and among them (``java-log/``):
+
+- ``test_raft_answers``: asked anything, in the same role and on the same log, ours answers alike.
+- ``test_raft_member``: ours observes, votes and leads among Kafka's, and takes over directories.
+- ``test_raft_tools``: operators' tools of either on quorums of either.
 """

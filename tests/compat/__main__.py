@@ -51,13 +51,25 @@ def suites() -> dict[str, Path]:
     return {path.stem.removeprefix("test_"): path for path in sorted(HERE.glob("test_*.py"))}
 
 
+def groups() -> dict[str, list[str]]:
+    """Return what may be asked for: each suite, and those that begin with the same word."""
+    names = list(suites())
+    words = dict.fromkeys((*names, *(name.partition("_")[0] for name in names)))
+    return {
+        word: [name for name in names if name == word or name.startswith(f"{word}_")]
+        for word in sorted(words)
+    }
+
+
 def main() -> None:
     """Run what was asked; exit non-zero if anything expected is missing."""
     parser = argparse.ArgumentParser(prog="./dev compat", description=__doc__)
-    parser.add_argument("name", nargs="?", choices=list(suites()), help="one suite; else all")
+    parser.add_argument(
+        "name", nargs="?", choices=list(groups()), help="a suite, or a group; else all"
+    )
     parser.add_argument("--json", action="store_true", help="only the rows on standard output")
     asked = parser.parse_args()
-    chosen = [asked.name] if asked.name else list(suites())
+    chosen = groups()[asked.name] if asked.name else list(suites())
     rows = []
     for name in chosen:
         tally = Tally(name)

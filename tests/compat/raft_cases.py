@@ -504,3 +504,11 @@ DISRUPTIVE: Final[dict[str, Case]] = {
     "EndQuorumEpoch: of the leader, version 0": lambda at: end(at, 0),
 }
 """What ends an epoch."""
+
+LONE: Final[dict[str, Case]] = {
+    name: case
+    for name, case in CASES.items()
+    if not name.startswith(("BeginQuorumEpoch", "EndQuorumEpoch", "FetchSnapshot"))
+    and not name.endswith(("newest snapshot", "UpdateRaftVoter: of another cluster"))
+}
+"""What may be asked of somebody who knows of no leader and has nothing."""

@@ -8,9 +8,10 @@ somebody else's: a follower's leader has no news for it, and nobody else can be 
 
 import asyncio
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, TypeVar
 
 from barnabas.host.world import live
 from barnabas.model.errors import ErrorCode
@@ -24,12 +25,15 @@ from barnabas.raft.storage import Storage
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
+from barnabas.wire.codec import decode, encode
 from barnabas.wire.messages.fetch import FetchRequest, FetchResponse
-from barnabas.wire.structs import Request, Response
+from barnabas.wire.structs import Message, Request, Response
 from tests.compat.controllers import Controllers
 from tests.compat.kafka_node import Node
 
 LISTENER: Final = "CONTROLLER"
+
+M = TypeVar("M", bound=Message)
 
 SETTLE_S: Final = 10
 
@@ -44,6 +48,7 @@ class Situation:
     quorum: Controllers
     asked: Node
     leader_id: int
+    """-1 if there is none."""
     epoch: int
     start_offset: int
     """Where the leader's epoch begins."""
@@ -59,7 +64,9 @@ class Situation:
         return ReplicaKey(node_id, self.quorum.nodes[node_id].directory_id)
 
     def endpoints(self, node_id: int) -> tuple[Endpoint, ...]:
-        """Return where a controller is reached."""
+        """Return where a controller is reached; nobody is reached nowhere."""
+        if node_id not in self.quorum.nodes:
+            return ()
         port = self.quorum.nodes[node_id].ports[LISTENER]
         return (Endpoint(LISTENER, "127.0.0.1", port),)
 
@@ -89,16 +96,26 @@ def situation_of(quorum: Controllers, *, asks_leader: bool) -> Situation:
     )
 
 
+def lone_situation(quorum: Controllers) -> Situation:
+    """Return how things stand for the only controller that runs, and has never seen another."""
+    (asked,) = (node for node in quorum.nodes.values() if node.runs)
+    return Situation(quorum, asked, -1, 0, 0, 0)
+
+
+Asked = Sequence[tuple[Request, int]]
+"""Requests, and in which version each is asked."""
+
+
 class Twin:
-    """One twin, asked one thing."""
+    """One twin, asked one thing after the other."""
 
     def __init__(self, situation: Situation) -> None:
         self._situation: Final = situation
         self._leader_was_asked = 0
         self._has_fetched: Final = asyncio.Event()
 
-    def answer(self, request: Request, version: int) -> Response:
-        """Return what our replica answers in this situation."""
+    def answers(self, asked: Asked) -> list[Response]:
+        """Return what our replica answers, as it arrives, when it is asked in this situation."""
         answers: list[Response] = []
 
         async def main(runtime: Runtime) -> None:
@@ -109,12 +126,13 @@ class Twin:
                     ignore=LEFT_BEHIND,
                 )
                 replica = await self._replica(runtime, str(copy.parent))
-                answers.append(await replica.answer(request, version, LISTENER))
+                for request, version in asked:
+                    response = await replica.answer(as_sent(request, version), version, LISTENER)
+                    answers.append(as_sent(response, version))
                 await replica.stop(0)
 
         asyncio.run(live("twin", main))
-        (answer,) = answers
-        return answer
+        return answers
 
     async def _replica(self, runtime: Runtime, directory: str) -> Quorum:
         at = self._situation
@@ -128,7 +146,7 @@ class Twin:
         if at.leads:
             self._lead(replica, runtime.clock.now_ms())
         replica.start()
-        if not at.leads:
+        if at.leader_id >= 0 and not at.leads:
             async with asyncio.timeout(SETTLE_S):
                 await self._has_fetched.wait()
         return replica
@@ -147,8 +165,8 @@ class Twin:
     async def _elsewhere(self, to: Address, request: Request, timeout_ms: int) -> Response:
         """Answer for everybody else."""
         at = self._situation
-        (leader,) = at.endpoints(at.leader_id)
-        if not isinstance(request, FetchRequest) or to != leader.address:
+        leader = [place.address for place in at.endpoints(at.leader_id)]
+        if not isinstance(request, FetchRequest) or to not in leader:
             raise ConnectionRefusedError(f"nobody is at {to}")
         self._leader_was_asked += 1
         if self._leader_was_asked > 1:
@@ -164,3 +182,8 @@ class Twin:
         )
         topic = FetchResponse.FetchableTopicResponse(topic_id=TOPIC_ID, partitions=[partition])
         return FetchResponse(responses=[topic])
+
+
+def as_sent(message: M, version: int) -> M:
+    """Return a message as it arrives."""
+    return decode(type(message), version, encode(message, version))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from barnabas.model.errors import ErrorCode
+from barnabas.raft.asking import failed
 from barnabas.raft.effects import (
     AppendFetched,
     Ask,
@@ -320,6 +321,16 @@ def test_a_snapshot_that_is_gone_is_asked_for_by_asking_for_records(code: ErrorC
     effects = answer(raft, effects, gone)
     assert isinstance(asked(effects), Fetch)
     assert SetTimer(Alarm.FETCH, 2_000) in effects, "the leader lives"
+
+
+def test_a_leader_of_kafkas_that_cannot_say_why_is_asked_for_records_too() -> None:
+    # Kafka 4.3 means SNAPSHOT_NOT_FOUND, but can write no error beside a part.
+    raft, effects = receiving()
+    unsaid = failed(asked(effects), ErrorCode.UNKNOWN_SERVER_ERROR)
+    effects = answer(raft, effects, unsaid)
+    assert only(effects, SetTimer)[0].timer is Alarm.RETRY
+    assert isinstance(asked(raft.step(TimerFired(Alarm.RETRY), 0)), Fetch)
+    assert raft.following.receiving is None
 
 
 def test_a_snapshot_of_a_former_leader_is_not_gone_on_with() -> None:

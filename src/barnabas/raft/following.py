@@ -247,6 +247,9 @@ def part_answered(replica: Replica, asked: FetchSnapshot, answer: SnapshotAnswer
         # The leader lives, and has a newer one: begin again by asking for records.
         following.receiving = None
         return effects + _succeeded(replica) + fetch(replica)
+    if answer.standing.error is ErrorCode.UNKNOWN_SERVER_ERROR:
+        # All that Kafka 4.3 can say when it refuses a part, that the snapshot is gone included.
+        following.receiving = None
     if not counts:
         return effects + failed(replica)
     assert isinstance(answer.data, bytes), "a part that was lent came from the wire"

@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from barnabas.model.errors import ErrorCode, Refused
+from barnabas.model.ids import uuid_text
 from barnabas.raft.asking import NO_LEADER, PARTITION, TOPIC, TOPIC_ID, P, Topic, sole
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.messages import (
@@ -154,7 +155,7 @@ def fetch_question(request: FetchRequest) -> Fetch:
     """
     asked = [(topic.topic_id, part) for topic in request.topics for part in topic.partitions]
     if [(topic_id, part.partition) for topic_id, part in asked] != [(TOPIC_ID, PARTITION)]:
-        names = [f"{topic_id.hex()}-{part.partition}" for topic_id, part in asked]
+        names = [f"{uuid_text(topic_id)}-{part.partition}" for topic_id, part in asked]
         why = f"fetches {names}, by id, and not {TOPIC}-{PARTITION} alone"
         raise Refused(ErrorCode.INVALID_REQUEST, why)
     part = asked[0][1]

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.runtime.network import Address
 
@@ -32,7 +32,8 @@ class ReplicaKey:
     directory_id: Uuid = ZERO_UUID
 
     def __str__(self) -> str:
-        return f"{self.id}:{self.directory_id.hex() if self.directory_id != ZERO_UUID else '-'}"
+        directory = uuid_text(self.directory_id) if self.directory_id != ZERO_UUID else "-"
+        return f"{self.id}:{directory}"
 
     def matches(self, other: "ReplicaKey") -> bool:
         """Tell whether the other is meant by this key, which may leave the directory open."""
