@@ -23,6 +23,7 @@ from barnabas.raft.effects import (
     AppendVoters,
     Ask,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     InstallSnapshot,
@@ -36,9 +37,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     SnapshotInstalled,
     SnapshotTaken,
     Started,
@@ -195,8 +196,13 @@ class Quorum:
 
     # --- lives -----------------------------------------------------------------------------------
 
+    @staticmethod
+    def directory(disk: int) -> Uuid:
+        """Return the id of a disk."""
+        return Uuid(bytes([disk]) * 16)
+
     def _config(self, node_id: int, disk: int) -> RaftConfig:
-        key = ReplicaKey(node_id, Uuid(bytes([disk]) * 16))
+        key = ReplicaKey(node_id, self.directory(disk))
         endpoints = (Endpoint("CONTROLLER", f"c{node_id}", PORT),)
         seeds = tuple(Address(f"c{each}", PORT) for each in (1, 2, 3))
         return RaftConfig(key, "cluster", endpoints, bootstrap=seeds)
@@ -240,8 +246,8 @@ class Quorum:
             self._change(life)
         elif what == "sum up":
             self._sum_up(life)
-        elif what == "wipe":
-            self._wipe(life)
+        elif what == "wipe" and self._is_whole():
+            self.wipe(life)
 
     def _deliver(self) -> None:
         # Mostly the oldest: otherwise nothing long ever comes to its end.
@@ -290,10 +296,24 @@ class Quorum:
         disk = life.disk
         keeps = self.random.randrange(disk.flushed, disk.end + 1)
         disk.cut(keeps)
-        key = life.node.config.key
-        self._boot(key.id, key.directory_id[0], disk, "restarted")
+        self.reboot(life)
 
-    def _wipe(self, life: Life) -> None:
+    def reboot(self, life: Life) -> None:
+        """Begin another life with what is on the disk."""
+        key = life.node.config.key
+        self._boot(key.id, key.directory_id[0], life.disk, "restarted")
+
+    def _is_whole(self) -> bool:
+        """Tell whether every voter that anybody knows has the disk that it is known by.
+
+        A majority that has lost its disks may elect whom it likes: that is nobody's mistake.
+        """
+        there = {life.node.config.key for life in self.lives.values()}
+        known = [life.node.voters.current for life in self.lives.values()]
+        return all({voter.key for voter in voters.voters} <= there for voters in known)
+
+    def wipe(self, life: Life) -> None:
+        """Begin another life with an empty disk."""
         self._disks += 1
         self._boot(life.node.config.key.id, self._disks + 1, Disk(VoterSet(())), "wiped")
 
@@ -313,11 +333,11 @@ class Quorum:
         self.tell(leader, Asked(self._tokens, question))
 
     def _sum_up(self, life: Life) -> None:
-        """Take a snapshot somewhere below the high watermark, or clean up to one."""
+        """Take a snapshot somewhere below the high watermark, or begin the log at one."""
         node, disk = life.node, life.disk
         newest = disk.snapshots[-1] if disk.snapshots else BOOTSTRAP
         if newest.end_offset > disk.start:
-            self._clean(life, newest)
+            self.tell(life, CleanAsked(newest))
         elif node.high_watermark > disk.start:
             end = self.random.randrange(disk.start, node.high_watermark) + 1
             snapshot = SnapshotId(end, disk.log[end - 1 - disk.start].epoch)
@@ -327,17 +347,6 @@ class Quorum:
                 self.tell(life, SnapshotTaken(snapshot))
             else:
                 self._crash(life)
-
-    def _clean(self, life: Life, first: SnapshotId) -> None:
-        disk = life.disk
-        disk.log = disk.read(first.end_offset, disk.end)
-        disk.start = first.end_offset
-        disk.flushed = max(disk.flushed, disk.start)
-        disk.snapshots = [first]
-        if self.random.random() < 0.8:
-            self.tell(life, LogCleaned(first))
-        else:
-            self._crash(life)
 
     # --- effects ---------------------------------------------------------------------------------
 
@@ -382,6 +391,11 @@ class Quorum:
                 life.received = self._parts[int(data)]
             case InstallSnapshot(snapshot):
                 self._install(life, snapshot)
+            case CleanLog(first):
+                disk.log = disk.read(first.end_offset, disk.end)
+                disk.start = first.end_offset
+                disk.flushed = max(disk.flushed, disk.start)
+                disk.snapshots = [first]
             case SetTimer(timer):
                 life.timers = [each for each in life.timers if each != timer] + [timer]
             case CancelTimer(timer):

@@ -38,9 +38,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    LogCleaned,
     SnapshotInstalled,
     SnapshotTaken,
     Unanswered,
@@ -213,7 +213,7 @@ class Walk:
                 self._do("install", replication.install(node, installed))
                 self._double.installing = None
                 self._double.cuts += 1
-            case LogCleaned(first):
+            case CleanAsked(first):
                 self._do("clean", replication.clean(node, first.end_offset))
             case _:
                 pass
