@@ -330,7 +330,7 @@ BREAKS: Final[tuple[Break, ...]] = (
     Break(counts_itself_departing, named("commit")),
     Break(does_not_heed_epochs, named("stay")),
     Break(believes_old_answers, named("take", "win_pre_vote", "lead", "stay", "cut", "follow")),
-    Break(sends_without_comparing, named("send_records", "refuse_fetch")),
+    Break(sends_without_comparing, named("send_records", "commit")),
     Break(answers_every_epoch, named("send_records", "send_diverging")),
     Break(shows_old_commits, named("send_records", "send_diverging", "send_snapshot")),
     Break(takes_the_leaders_word, named("take", "commit")),

@@ -24,7 +24,7 @@ class Validated(Quorum):
     def __init__(self, seed: int) -> None:
         self.validator = RaftValidator({})
         self.events = 0
-        super().__init__(seed, 3, 1, self.take)
+        super().__init__(seed, self.take)
 
     def on_life(self, how: str, life: Life) -> None:
         """Tell the validator of a life."""
