@@ -177,6 +177,18 @@ def test_a_vote_is_on_the_disk_before_it_is_told() -> None:
     assert wrong(double(), Asked(5, VOTE), [YES]) == "TV-raft-grant PERSISTS"
 
 
+def test_a_vote_in_a_higher_epoch_is_two_actions() -> None:
+    given = double(Role.FOLLOWER)
+    later = replace(VOTE, epoch=4)
+    voted: list[Effect] = [
+        PersistElection(Election(4, None, TWO)),
+        Became(Unattached(4, None, TWO)),
+        Reply(5, VoteAnswer(Standing(ErrorCode.NONE, 4, None, ()), granted=True)),
+    ]
+    assert walk(given, Asked(5, later), voted) == {"detach": 1, "grant": 2, "stay": 1}
+    assert (given.node.epoch, given.node.voted) == (4, key_of(TWO))
+
+
 def test_a_vote_is_refused_with_a_reason_or_as_senseless() -> None:
     assert wrong(double(), Asked(5, VOTE), [NO]) == "TV-raft-refuse REASON_TO_REFUSE"
     voted = double(voted=key_of(THREE))
