@@ -45,9 +45,7 @@ NODE: Final = "Node: what is done over what is read"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SPECS: Final = "A specification knows nothing of what it is compared with"
-RAFT_SPEC: Final = (
-    "The raft specification: what shows it over its worlds over its actions over its words"
-)
+RAFT_SPEC: Final = "Raft's specification: proof over worlds over actions over words"
 SIMULATED: Final = "The simulated world has no door to the real one"
 
 VIOLATIONS: Final = (

@@ -35,12 +35,12 @@ class Break:
 def votes_without_looking(patch: Patch) -> None:
     """A vote is given to a candidate whose log is not as complete (R-18)."""
 
-    def may_grant(self: Replica, vote: Vote) -> bool:
-        match self.state:
+    def may_grant(self: Replica, state: State, vote: Vote) -> bool:
+        match state:
             case Unattached(_, leader_id, voted) if not vote.pre_vote:
                 return voted.matches(vote.candidate) if voted is not None else leader_id is None
             case _:
-                return original(self, vote)
+                return original(self, state, vote)
 
     original = elections._may_grant
     patch.setattr(elections, "_may_grant", may_grant)
@@ -49,11 +49,11 @@ def votes_without_looking(patch: Patch) -> None:
 def votes_twice(patch: Patch) -> None:
     """A second vote is given in one epoch (R-02)."""
 
-    def may_grant(self: Replica, vote: Vote) -> bool:
-        return original(self, vote) or (
-            isinstance(self.state, Unattached)
+    def may_grant(self: Replica, state: State, vote: Vote) -> bool:
+        return original(self, state, vote) or (
+            isinstance(state, Unattached)
             and not vote.pre_vote
-            and self.state.leader_id is None
+            and state.leader_id is None
             and vote.last.rank >= self.outline.last.rank
         )
 
@@ -63,7 +63,7 @@ def votes_twice(patch: Patch) -> None:
 
 def forgets_its_vote(patch: Patch) -> None:
     """A vote is told, and neither kept nor written down (R-04)."""
-    patch.setattr(elections, "_grant", lambda self, candidate: [])
+    patch.setattr(elections, "_voting", lambda state, candidate: state)
 
 
 def tells_before_it_writes(patch: Patch) -> None:
@@ -95,9 +95,9 @@ def never_writes_its_vote(patch: Patch) -> None:
 def disturbs_a_leader(patch: Patch) -> None:
     """A follower says yes to a pre-vote although its leader answers (MR-14)."""
 
-    def may_grant(self: Replica, vote: Vote) -> bool:
+    def may_grant(self: Replica, state: State, vote: Vote) -> bool:
         complete = vote.last.rank >= self.outline.last.rank
-        return complete if vote.pre_vote else original(self, vote)
+        return complete if vote.pre_vote else original(self, state, vote)
 
     original = elections._may_grant
     patch.setattr(elections, "_may_grant", may_grant)
@@ -294,7 +294,7 @@ def says_another_leader(patch: Patch) -> None:
 
 def refuses_everybody(patch: Patch) -> None:
     """No vote is ever given."""
-    patch.setattr(elections, "_may_grant", lambda self, vote: False)
+    patch.setattr(elections, "_may_grant", lambda self, state, vote: False)
 
 
 def replies_in_another_name(patch: Patch) -> None:
@@ -330,7 +330,7 @@ BREAKS: Final[tuple[Break, ...]] = (
     Break(counts_itself_departing, named("commit")),
     Break(does_not_heed_epochs, named("stay")),
     Break(believes_old_answers, named("take", "win_pre_vote", "lead", "stay", "cut", "follow")),
-    Break(sends_without_comparing, named("send_records", "refuse_fetch")),
+    Break(sends_without_comparing, named("send_records", "commit")),
     Break(answers_every_epoch, named("send_records", "send_diverging")),
     Break(shows_old_commits, named("send_records", "send_diverging", "send_snapshot")),
     Break(takes_the_leaders_word, named("take", "commit")),

@@ -8,7 +8,7 @@ possible, the unlikely ones too.  A disk keeps what was flushed; a crash keeps s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
@@ -23,6 +23,7 @@ from barnabas.raft.effects import (
     AppendVoters,
     Ask,
     CancelTimer,
+    CleanLog,
     Effect,
     Flush,
     InstallSnapshot,
@@ -36,9 +37,9 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
-    CleanAsked,
     SnapshotInstalled,
     SnapshotTaken,
     Started,
@@ -56,12 +57,23 @@ from barnabas.raft.messages import (
     Question,
     RemoveVoter,
     SnapshotAnswer,
+    Standing,
     VersionsAnswer,
+    Vote,
+    VoteAnswer,
 )
 from barnabas.raft.node import RaftNode
 from barnabas.raft.outline import BOOTSTRAP, Outline, SnapshotId
 from barnabas.raft.states import Election
-from barnabas.raft.voters import RECONFIGURABLE, Endpoint, History, ReplicaKey, VoterSet
+from barnabas.raft.voters import (
+    RECONFIGURABLE,
+    STATIC,
+    Endpoint,
+    History,
+    ReplicaKey,
+    Voter,
+    VoterSet,
+)
 from barnabas.runtime.network import Address
 
 PORT: Final = 9000
@@ -88,6 +100,7 @@ class Disk:
     """What one replica has written; ``flushed`` says up to where for certain."""
 
     voters: VoterSet
+    version: int
     election: Election | None = None
     start: int = 0
     log: list[Entry] = field(default_factory=list)
@@ -118,7 +131,7 @@ class Disk:
 
     def history(self) -> History:
         """Return the voters that the log has seen."""
-        history = History(self.voters, RECONFIGURABLE)
+        history = History(self.voters, self.version)
         if self.start:
             history.restart(self.start, *self.content[self.snapshots[0]])
         for offset, entry in enumerate(self.log, self.start):
@@ -161,8 +174,14 @@ OnEvent = Callable[[Life, RaftNode, Event], list[Effect]]
 class Quorum:
     """A handful of replicas and everything between them."""
 
-    def __init__(self, seed: int, voters: int, observers: int, on_event: OnEvent) -> None:
+    def __init__(self, seed: int, on_event: OnEvent) -> None:
         self.random: Final = Random(seed)
+        voters = self.random.choice((1, 2, 3, 3, 3, 3, 5))
+        # In some quorums voters are configured once and for all, and in some not everybody knows
+        # pre-votes.
+        self._version: Final = self.random.choice((STATIC, RECONFIGURABLE, RECONFIGURABLE))
+        self._old: Final = self.random.choice(((), (), (), ("c1",)))
+        is_static = self._version == STATIC
         self.lives: Final[dict[str, Life]] = {}
         self.began: Final[list[tuple[str, str, RaftNode]]] = []
         self._on_event: Final = on_event
@@ -180,26 +199,35 @@ class Quorum:
             "fire": self.random.choice((1, 3, 10)),
             "append": self.random.choice((1, 5, 10)),
             "crash": self.random.choice((0, 0.2, 1)),
-            "change": self.random.choice((0, 0.5, 2)),
+            "change": 0 if is_static else self.random.choice((0, 0.5, 2)),
             "sum up": self.random.choice((0, 0.5, 3)),
-            "wipe": self.random.choice((0, 0, 0.2)),
+            # Where voters are known by their ids alone, nobody notices that a vote is forgotten.
+            "wipe": 0 if is_static else self.random.choice((0, 0, 0.2)),
         }
         self._loss: Final = self.random.choice((0.0, 0.02, 0.1))
         self._death: Final = self.random.choice((0.0, 0.0, 0.005))
-        self._first_voters: Final = VoterSet.of(
-            self._config(node_id, 1).voter for node_id in range(1, voters + 1)
-        )
-        for node_id in range(1, voters + observers + 1):
-            known = self._first_voters if node_id <= voters else VoterSet(())
-            self._boot(node_id, 1, Disk(known), "started")
+        self._configured: Final = VoterSet.of(map(self._voter, range(1, voters + 1)))
+        for node_id in range(1, voters + 2):
+            is_told = is_static or node_id <= voters
+            known = self._configured if is_told else VoterSet(())
+            self._boot(node_id, 1, Disk(known, self._version), "started")
 
     # --- lives -----------------------------------------------------------------------------------
 
+    @staticmethod
+    def directory(disk: int) -> Uuid:
+        """Return the id of a disk."""
+        return Uuid(bytes([disk]) * 16)
+
     def _config(self, node_id: int, disk: int) -> RaftConfig:
-        key = ReplicaKey(node_id, Uuid(bytes([disk]) * 16))
+        key = ReplicaKey(node_id, self.directory(disk))
         endpoints = (Endpoint("CONTROLLER", f"c{node_id}", PORT),)
         seeds = tuple(Address(f"c{each}", PORT) for each in (1, 2, 3))
         return RaftConfig(key, "cluster", endpoints, bootstrap=seeds)
+
+    def _voter(self, node_id: int) -> Voter:
+        voter = self._config(node_id, 1).voter
+        return replace(voter, key=ReplicaKey(node_id)) if self._version == STATIC else voter
 
     def _boot(self, node_id: int, disk_number: int, disk: Disk, how: str) -> None:
         config = self._config(node_id, disk_number)
@@ -240,8 +268,8 @@ class Quorum:
             self._change(life)
         elif what == "sum up":
             self._sum_up(life)
-        elif what == "wipe":
-            self._wipe(life)
+        elif what == "wipe" and self._is_whole():
+            self.wipe(life)
 
     def _deliver(self) -> None:
         # Mostly the oldest: otherwise nothing long ever comes to its end.
@@ -255,6 +283,10 @@ class Quorum:
             self._fail(letter)
         elif letter.is_answer:
             self._answer(letter)
+        elif self._is_too_new(letter):
+            told = Standing(ErrorCode.UNSUPPORTED_VERSION, -1, None, ())
+            said = VoteAnswer(told, granted=False)
+            self._letters.append(Letter(letter.sender, letter.request, None, said, True))
         elif letter.receiver is not None and self._lives_on(letter.receiver):
             self._tokens += 1
             self._waiting[self._tokens] = letter
@@ -262,6 +294,12 @@ class Quorum:
             self.tell(letter.receiver, Asked(self._tokens, letter.content))
         else:
             self._fail(letter)
+
+    def _is_too_new(self, letter: Letter) -> bool:
+        """Tell whether this is a pre-vote, and is asked of somebody who knows none."""
+        receiver = letter.receiver
+        is_old = receiver is not None and receiver.name in self._old
+        return is_old and isinstance(letter.content, Vote) and letter.content.pre_vote
 
     def _lives_on(self, life: Life) -> bool:
         return self.lives[life.name] is life
@@ -290,12 +328,28 @@ class Quorum:
         disk = life.disk
         keeps = self.random.randrange(disk.flushed, disk.end + 1)
         disk.cut(keeps)
-        key = life.node.config.key
-        self._boot(key.id, key.directory_id[0], disk, "restarted")
+        self.reboot(life)
 
-    def _wipe(self, life: Life) -> None:
+    def reboot(self, life: Life) -> None:
+        """Begin another life with what is on the disk."""
+        key = life.node.config.key
+        self._boot(key.id, key.directory_id[0], life.disk, "restarted")
+
+    def _is_whole(self) -> bool:
+        """Tell whether every voter that anybody knows has the disk that it is known by.
+
+        A majority that has lost its disks may elect whom it likes: that is nobody's mistake.
+        """
+        there = {life.node.config.key for life in self.lives.values()}
+        known = [life.node.voters.current for life in self.lives.values()]
+        return all({voter.key for voter in voters.voters} <= there for voters in known)
+
+    def wipe(self, life: Life) -> None:
+        """Begin another life with an empty disk."""
         self._disks += 1
-        self._boot(life.node.config.key.id, self._disks + 1, Disk(VoterSet(())), "wiped")
+        self._boot(
+            life.node.config.key.id, self._disks + 1, Disk(VoterSet(()), self._version), "wiped"
+        )
 
     def _change(self, life: Life) -> None:
         """Ask a leader to change the voters by this replica."""
@@ -313,31 +367,21 @@ class Quorum:
         self.tell(leader, Asked(self._tokens, question))
 
     def _sum_up(self, life: Life) -> None:
-        """Take a snapshot somewhere below the high watermark, or clean up to one."""
+        """Take a snapshot somewhere below the high watermark, or begin the log at one."""
         node, disk = life.node, life.disk
         newest = disk.snapshots[-1] if disk.snapshots else BOOTSTRAP
         if newest.end_offset > disk.start:
-            self._clean(life, newest)
+            self.tell(life, CleanAsked(newest))
         elif node.high_watermark > disk.start:
             end = self.random.randrange(disk.start, node.high_watermark) + 1
             snapshot = SnapshotId(end, disk.log[end - 1 - disk.start].epoch)
-            disk.content[snapshot] = node.voters.set_at(end), node.voters.version_at(end)
+            said = None if self._version == STATIC else node.voters.set_at(end)
+            disk.content[snapshot] = said, node.voters.version_at(end)
             disk.snapshots.append(snapshot)
             if self.random.random() < 0.8:
                 self.tell(life, SnapshotTaken(snapshot))
             else:
                 self._crash(life)
-
-    def _clean(self, life: Life, first: SnapshotId) -> None:
-        disk = life.disk
-        disk.log = disk.read(first.end_offset, disk.end)
-        disk.start = first.end_offset
-        disk.flushed = max(disk.flushed, disk.start)
-        disk.snapshots = [first]
-        if self.random.random() < 0.8:
-            self.tell(life, CleanAsked(first))
-        else:
-            self._crash(life)
 
     # --- effects ---------------------------------------------------------------------------------
 
@@ -382,6 +426,11 @@ class Quorum:
                 life.received = self._parts[int(data)]
             case InstallSnapshot(snapshot):
                 self._install(life, snapshot)
+            case CleanLog(first):
+                disk.log = disk.read(first.end_offset, disk.end)
+                disk.start = first.end_offset
+                disk.flushed = max(disk.flushed, disk.start)
+                disk.snapshots = [first]
             case SetTimer(timer):
                 life.timers = [each for each in life.timers if each != timer] + [timer]
             case CancelTimer(timer):

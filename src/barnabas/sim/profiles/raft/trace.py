@@ -133,15 +133,11 @@ def come_back(node: Node, facts: Facts, installing: SnapshotId | None) -> Node |
                 return taken
             node = taken.node
     latest = node.latest
-    if facts.start > node.log.start:
+    if facts.start > node.log.start and latest is not None:
         # A snapshot may be further than what was flushed of the log: then the log begins there.
-        alone = facts.start == facts.end and node.on_disk <= facts.start
-        if alone and latest is not None and latest.end == facts.start:
-            step = replication.fall_back(node, latest)
-        else:
-            step = replication.clean(node, facts.start)
-        if isinstance(step, Blocked):
-            return step
-        node = step.node
+        fallen = replication.fall_back(node, latest)
+        if isinstance(fallen, Blocked):
+            return fallen
+        node = fallen.node
     step = elections.restart(node, facts.end, facts.role, facts.flushed)
     return step if isinstance(step, Blocked) else step.node

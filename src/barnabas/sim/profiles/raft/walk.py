@@ -364,8 +364,11 @@ class Walk:
             raise self._wrong(action, f"it says {said}, not {due}", "said")
 
     def _become(self, state: State, rest: Sequence[Effect]) -> None:
-        """Take the action that leads to a role."""
+        """Take the action that leads to a role; a vote in a higher epoch is two."""
         due = state_of(state, self._node.key.id)
+        role, epoch, leader, voted = due
+        if role is Role.UNATTACHED and epoch > self._node.epoch and voted is not None:
+            self._do("detach", self._detach(epoch, leader))
         if due != standing_of(self._node):
             action, step = self._turn(*due, rest)
             self._do(action, step)
@@ -397,11 +400,14 @@ class Walk:
             case _ if node.role is Role.RESIGNED and self._told is None:
                 return "give_up", elections.give_up(node)
             case _:
-                # Of an epoch that it has led with another disk, a replica leaves even the next one.
-                heard = self._told in ((epoch, leader), (epoch - 1, node.key.id))
-                why = f"{role} of {leader} in epoch {epoch}, told {self._told}"
-                self._require("detach", Guard.IS_TOLD, heard, why)
-                return "detach", elections.detach(node, epoch, leader)
+                return "detach", self._detach(epoch, leader)
+
+    def _detach(self, epoch: int, leader: int | None) -> Step | Blocked:
+        # An epoch that a node has led with another disk is left at once, for the next one.
+        heard = self._told in ((epoch, leader), (epoch - 1, self._node.key.id))
+        why = f"it goes to epoch {epoch}, of {leader}, and is told {self._told}"
+        self._require("detach", Guard.IS_TOLD, heard, why)
+        return elections.detach(self._node, epoch, leader)
 
     # --- what it says ----------------------------------------------------------------------------
 

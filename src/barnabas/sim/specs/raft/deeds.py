@@ -10,6 +10,7 @@ tells it.  ``settled`` adds what nothing is gained by doing later.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final, TypeAlias
 
 from barnabas.model.value import value
@@ -278,7 +279,7 @@ def snapshots(node: Node, scope: Scope, rules: Rules) -> Iterator[Try]:
         return
     for end in range(node.log.start + 1, node.log.end + 1):
         taken = take_snapshot(node, end, node.log.epoch_below(end), rules)
-        cleaned = then(taken, lambda has, at=end: clean(has, at, rules))  # type: ignore[misc]
+        cleaned = then(taken, partial(clean, end=end, rules=rules))
         yield f"sums up {end}", SNAPSHOTS, cleaned, ()
 
 
