@@ -12,7 +12,7 @@ from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch, content_of, snapshots_on
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step
+from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
 from barnabas.sim.profiles.raft.table import Table, entry_of
 from barnabas.sim.world import Violation
 
@@ -97,10 +97,6 @@ class SnapshotCoversStart(Oracle):
     The newest snapshot stays.
     """
 
-    def __init__(self) -> None:
-        # Up to where the log of each home had gone when it was looked at.
-        self._checked: Final[dict[Home, int]] = {}
-
     def opened(self, life: Life) -> None:
         self._check(life, life.facts.start)
 
@@ -117,11 +113,9 @@ class SnapshotCoversStart(Oracle):
                     pass
 
     def read(self, life: Life, new: Sequence[Batch]) -> None:
-        if self._checked.get(life.home) != life.log.start:
-            self._check(life, life.log.start)
+        self._check(life, life.log.start)
 
     def _check(self, life: Life, start: int) -> None:
-        self._checked[life.home] = start
         if start == 0:
             return
         durable = snapshots_on(life.home.disk, durable=True)

@@ -133,11 +133,16 @@ def come_back(node: Node, facts: Facts, installing: SnapshotId | None) -> Node |
                 return taken
             node = taken.node
     latest = node.latest
-    if facts.start > node.log.start and latest is not None:
-        # A snapshot may be further than what was flushed of the log: then the log begins there.
-        fallen = replication.fall_back(node, latest)
-        if isinstance(fallen, Blocked):
-            return fallen
-        node = fallen.node
+    if facts.start > node.log.start:
+        # A disk says where its log begins by its oldest snapshot alone; and one that is further
+        # than what was flushed of the log takes its place.
+        alone = facts.start == facts.end and node.on_disk <= facts.start
+        if alone and latest is not None and latest.end == facts.start:
+            begun = replication.fall_back(node, latest)
+        else:
+            begun = replication.clean(node, facts.start)
+        if isinstance(begun, Blocked):
+            return begun
+        node = begun.node
     step = elections.restart(node, facts.end, facts.role, facts.flushed)
     return step if isinstance(step, Blocked) else step.node
