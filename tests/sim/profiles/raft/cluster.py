@@ -1,16 +1,17 @@
 """A simulated quorum to tell a story about: started, well, and judged by every oracle throughout.
 
-    with cluster(voters=3) as quorum:
-        old = quorum.leader
-        quorum.cut_off(old)
-        written = quorum.write("a", at=quorum.new_leader(than=old))
-        quorum.heal()
-        assert quorum.settled() and written.end == "done"
+with cluster(voters=3) as quorum:
+    old = quorum.leader
+    quorum.cut_off(old)
+    written = quorum.write("a", at=quorum.new_leader(than=old))
+    quorum.heal()
+    assert quorum.settled() and written.end == "done"
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from barnabas.sim.link import Link
 from barnabas.sim.plan import Operation, Params, Phases, Plan
 from barnabas.sim.profiles.raft.drive import Controller
 from barnabas.sim.profiles.raft.history import Written
@@ -31,7 +32,7 @@ class Cluster:
     def __init__(self, world: World, scene: RaftScene) -> None:
         self.world = world
         self.scene = scene
-        self._cut = [link for link in world.fabric.links.all() if not link]
+        self._cut: list[Link] = []
 
     # --- who is there --------------------------------------------------------------------------
 
@@ -65,9 +66,8 @@ class Cluster:
         """Let time pass."""
         self.world.run_ms(duration_ms)
 
-    def until(self, reached: object, limit_ms: int = LIMIT_MS) -> None:
+    def until(self, reached: Callable[[], bool], limit_ms: int = LIMIT_MS) -> None:
         """Let time pass until something is so."""
-        assert callable(reached)
         came = self.world.run_until(reached, limit_ms)
         assert came, f"it did not come: {self.world.violation or list(self.world.story)[-5:]}"
 
@@ -120,16 +120,17 @@ def cluster(
     seed: int = 1,
     knobs: Params = (),
     settings: Settings | None = None,
-    mutant: str = "",
+    fails: bool = False,
 ) -> Iterator[Cluster]:
-    """Yield a quorum that works, and see that no oracle objected to what became of it."""
+    """Yield a quorum that works, and see that no oracle objects to what becomes of it.
+
+    Unless it ``fails``: then the story looks at what was found.
+    """
     hosts = [f"n{at + 1}" for at in range(voters + spares)]
     hosts += [f"o{at + 1}" for at in range(observers)]
     told = {"voters": voters, "election_ms": ELECTION_MS, "fetch_ms": FETCH_MS} | dict(knobs)
     settings = settings or Settings()
-    plan = Plan(
-        "raft", seed, tuple(hosts), settings, Phases(), knobs=tuple(told.items()), mutant=mutant
-    )
+    plan = Plan("raft", seed, tuple(hosts), settings, Phases(), knobs=tuple(told.items()))
     world = World(Tape(seed), settings)
     try:
         for host in hosts:
@@ -141,6 +142,6 @@ def cluster(
             quorum = Cluster(world, scene)
             quorum.until(scene.ready)
             yield quorum
-        assert mutant or world.violation is None, f"{world.violation}"
+        assert fails or world.violation is None, f"{world.violation}"
     finally:
         world.close()

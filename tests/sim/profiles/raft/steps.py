@@ -53,12 +53,17 @@ class FakeNode:
         return self.state.epoch
 
 
-def life(node_id: int = 1, directory: int = 1, node: FakeNode | None = None, **config: int) -> Life:
+def life(
+    node_id: int = 1,
+    directory: int = 1,
+    node: FakeNode | None = None,
+    fetch_timeout_ms: int = 2_000,
+) -> Life:
     """Return a replica's life."""
     own = key(node_id, directory)
     disk = SimDisk(Told())
     quorum = SimpleNamespace(
-        config=RaftConfig(own, "cluster", **config),
+        config=RaftConfig(own, "cluster", fetch_timeout_ms=fetch_timeout_ms),
         node=node or FakeNode(),
         is_moving=False,
         _commits=[],

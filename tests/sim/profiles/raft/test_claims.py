@@ -42,7 +42,7 @@ def test_who_claims_too_early_or_twice_or_without_leading_is_noticed() -> None:
     of = life(node=FakeNode(state=LEADS))
     oracle = ClaimProtocol()
     oracle.told(of, keeper())
-    with pytest.raises(Violation, match="R-26: .* twice"):
+    with pytest.raises(Violation, match=r"R-26: .* twice"):
         oracle.told(of, keeper())
     with pytest.raises(Violation, match="R-26"):
         ClaimProtocol().told(of, keeper(offset=4))

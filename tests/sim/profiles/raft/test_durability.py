@@ -36,7 +36,7 @@ def test_a_vote_that_is_told_before_it_is_durable_is_noticed() -> None:
 def test_two_votes_in_one_epoch_are_noticed() -> None:
     of = life()
     of.home.votes[3] = key(2)
-    with pytest.raises(Violation, match="R-02: .* has for"):
+    with pytest.raises(Violation, match=r"R-02: .* has for"):
         VoteOnce().telling(of, 3, key(3))
 
 
@@ -56,23 +56,21 @@ def test_a_majority_has_to_have_said_so_and_to_have_it() -> None:
     leader, follower = life(1, node=FakeNode(Outline(0, 5, [(3, 0)]), Led(5))), life(2)
     oracle = CommitRule([leader.home, follower.home], {})
     leads = facts(Leader(3, 0), end=5, flushed=5, voting=ONE_TO_THREE)
-    commits = step(
-        leader, Asked(1, Fetch(key(2), 3, 5, 3, 0, 500, 9)), [HighWatermark(5)], leads
-    )
+    commits = step(leader, Asked(1, Fetch(key(2), 3, 5, 3, 0, 500, 9)), [HighWatermark(5)], leads)
     leader.home.durable.append((5, 3))
     leader.unread_from = None
-    with pytest.raises(Violation, match="R-11: .* have it on their disks"):
+    with pytest.raises(Violation, match=r"R-11: .* have it on their disks"):
         oracle.step(commits)
     follower.home.durable.append((5, 3))
     oracle.step(commits)
-    with pytest.raises(Violation, match="R-11: .* have said so"):
+    with pytest.raises(Violation, match=r"R-11: .* have said so"):
         CommitRule([leader.home, follower.home], {}).step(step(leader, TIMEOUT, (), leads))
 
 
 def test_what_is_of_earlier_epochs_alone_is_not_committed() -> None:
     leader = life(1, node=FakeNode(Outline(0, 5, [(1, 0)]), Led(4)))
+    leads = facts(Leader(3, 4), end=5, flushed=5, voting=ONE_TO_THREE)
     with pytest.raises(Violation, match="R-11"):
-        leads = facts(Leader(3, 4), end=5, flushed=5, voting=ONE_TO_THREE)
         CommitRule([], {}).step(step(leader, TIMEOUT, (), leads))
 
 

@@ -38,9 +38,7 @@ LEADS = Leader(3, 4)
 def test_a_change_of_voters_that_may_not_be_is_noticed(
     leading: int | None, voters_offset: int, new: tuple[int, ...], why: str
 ) -> None:
-    before = facts(
-        LEADS, voting=ONE_TO_THREE, leading=leading, voters_offset=voters_offset, end=9
-    )
+    before = facts(LEADS, voting=ONE_TO_THREE, leading=leading, voters_offset=voters_offset, end=9)
     with pytest.raises(Violation) as found:
         OneReconfigAtATime().step(step(life(), TIMEOUT, [AppendVoters(9, 3, voters(*new))], before))
     assert found.value.signature == f"R-20 {why}"
@@ -67,8 +65,8 @@ def test_voters_that_are_not_those_of_the_log_are_noticed() -> None:
 def test_a_leader_that_stays_after_its_removal_is_noticed() -> None:
     removed = facts(LEADS, voting=voters(2, 3), voters_offset=8, leading=8)
     DepartingLeader().step(step(life(), TIMEOUT, (), removed))
+    committed = facts(LEADS, voting=voters(2, 3), voters_offset=8, leading=9)
     with pytest.raises(Violation, match="R-22"):
-        committed = facts(LEADS, voting=voters(2, 3), voters_offset=8, leading=9)
         DepartingLeader().step(step(life(), TIMEOUT, (), removed, committed))
 
 

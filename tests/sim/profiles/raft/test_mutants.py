@@ -36,6 +36,7 @@ def test_a_run_without_a_mutant_is_the_product() -> None:
     ],
 )
 def test_what_is_easily_seen_is_seen_at_once(mutant: str, oracles: set[str]) -> None:
+    found = ""
     try:
         for seed in range(1, 6):
             found = run(PROFILE, PROFILE.plan(seed, mutant)).oracle

@@ -88,8 +88,8 @@ def test_a_leader_with_less_is_noticed() -> None:
     node = FakeNode(Outline(0, 5, [(1, 0), (3, 4)]))
     LeaderCompleteness(ghost).step(step(life(node=node), TIMEOUT, leads, elected, facts(LEADS)))
     assert ghost.elected[3].epoch_at(3) == 1
+    less = facts(Candidate(3, key(1)), end=3)
     with pytest.raises(Violation, match="R-09"):
-        less = facts(Candidate(3, key(1)), end=3)
         LeaderCompleteness(ghost).step(step(life(node=node), TIMEOUT, leads, less))
     other = FakeNode(Outline(0, 5, [(2, 0), (3, 4)]))
     with pytest.raises(Violation, match="R-09"):
@@ -149,8 +149,8 @@ def test_a_late_answer_that_is_taken_is_noticed() -> None:
         oracle.step(step(life(), event, took, before))
     with pytest.raises(Violation, match="R-16"):
         oracle.step(step(life(), event, took, before, answers=fetch(offset=3)))
+    old = Answered(1, answer(epoch=2))
     with pytest.raises(Violation, match="R-16"):
-        old = Answered(1, answer(epoch=2))
         oracle.step(step(life(), old, took, before, answers=fetch()))
 
 

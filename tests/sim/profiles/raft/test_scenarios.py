@@ -95,7 +95,9 @@ def test_a_change_of_voters_that_is_not_committed_goes_with_its_leader() -> None
         quorum.heal()
         assert quorum.settled()
         assert {len(quorum.at(host).quorum.node.voters.current) for host in (old, new)} <= {3, 4}
-        assert quorum.at(old).quorum.node.voters.current == quorum.at(new).quorum.node.voters.current
+        assert (
+            quorum.at(old).quorum.node.voters.current == quorum.at(new).quorum.node.voters.current
+        )
 
 
 def test_a_vote_that_cannot_be_written_is_not_told() -> None:

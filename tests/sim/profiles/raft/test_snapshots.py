@@ -40,10 +40,10 @@ def test_a_snapshot_is_read_whole_or_not_at_all() -> None:
 def test_a_snapshot_that_is_not_durable_is_noticed_and_so_is_one_of_the_future() -> None:
     node = FakeNode(Outline(0, 5, [(3, 0)], [SnapshotId(5, 3)]))
     taken, before = SnapshotTaken(SnapshotId(5, 3)), facts(FOLLOWS, end=5, high_watermark=5)
-    with pytest.raises(Violation, match="R-28: .* durable"):
+    with pytest.raises(Violation, match=r"R-28: .* durable"):
         SnapshotValid(Ghost()).step(step(life(node=node), taken, (), before))
-    with pytest.raises(Violation, match="R-28: .* above"):
-        early = facts(FOLLOWS, end=5, high_watermark=4)
+    early = facts(FOLLOWS, end=5, high_watermark=4)
+    with pytest.raises(Violation, match=r"R-28: .* above"):
         SnapshotValid(Ghost()).step(step(life(node=node), taken, (), early))
 
 
@@ -69,9 +69,9 @@ def test_a_log_without_a_beginning_is_noticed() -> None:
     of.facts = facts(FOLLOWS, start=5, end=6)
     with pytest.raises(Violation, match="R-29"):
         SnapshotCoversStart().opened(of)
+    before = facts(FOLLOWS, snapshot=SnapshotId(5, 3))
+    first = SnapshotId(6, 3)
     with pytest.raises(Violation, match="R-29"):
-        before = facts(FOLLOWS, snapshot=SnapshotId(5, 3))
-        first = SnapshotId(6, 3)
         SnapshotCoversStart().step(step(of, CleanAsked(first), [CleanLog(first)], before))
 
 

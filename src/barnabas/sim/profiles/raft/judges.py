@@ -69,9 +69,7 @@ from barnabas.wire.structs import Request, Response
 class Judges:
     """The oracles of one world."""
 
-    def __init__(
-        self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool
-    ) -> None:
+    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool) -> None:
         self.ghost: Final = Ghost()
         self.homes: Final[list[Home]] = []
         self._world: Final = world

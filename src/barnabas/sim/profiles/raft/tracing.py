@@ -35,8 +35,6 @@ class Tracing(Oracle):
         life = step.life
         before = self._facts[life]
         after = self._facts[life] = facts_of(life.node)
-        violation = self._validator.step(
-            str(life.key), before, step.event, step.effects, after
-        )
+        violation = self._validator.step(str(life.key), before, step.event, step.effects, after)
         if violation is not None:
             raise violation
