@@ -7,9 +7,9 @@
     self-test                 the simulator on itself: determinism, planted bugs, minimising, replay
     explore SPEC [WORLD ...]  the small worlds of a specification, and what falls without its guards
 
-Exit status is 1 for failures, divergences, mutants that live, replays that drift, worlds that do not
-show what they should, and campaigns of 200 seeds or more that never saw something their profile
-must see.
+Exit status is 1 for failures, divergences, mutants that live, replays that drift, worlds that do
+not show what they should, and campaigns of 200 seeds or more that never saw something their
+profile must see.
 """
 
 import argparse

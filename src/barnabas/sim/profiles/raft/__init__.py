@@ -1,6 +1,6 @@
 """A quorum on machines, networks and disks that do everything they can do.
 
-    people ──▶ scene ──▶ drive: Storage, Quorum, listener, peers, a table on the log     (a host each)
+    people ──▶ scene ──▶ drive: Storage, Quorum, listener, peers, a table on the log   (a host each)
                             │ every step, every message, everything a listener is told
                             ▼
                           watch ──▶ oracles ──▶ ghost: what all of them must agree upon
