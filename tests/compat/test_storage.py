@@ -285,9 +285,9 @@ def test_both_tools_say_the_same_of_a_directory_that_is_odd(
     words = ["info", "--config", case.prepared(tmp_path / "node")[2]]
     they = theirs(judge, words)
     # Kafka shows where in its code it was when a file made no sense.
-    assert ours(words).said.splitlines() == [
-        line for line in they.said.splitlines() if not line.startswith(("\tat ", "java.lang."))
-    ]
+    stack = ("\tat ", "\t... ", "java.lang.", "Caused by: ")
+    told = [line for line in they.said.splitlines() if not line.startswith(stack)]
+    assert ours(words).said.splitlines() == told
 
 
 def test_both_tools_know_the_same_features(judge: Judge) -> None:
@@ -321,7 +321,11 @@ def test_a_vote_is_the_same_bytes(
         "voters": [1, 2, 3],
     }
     assert judge.order({"order": "elect", **order}) == {}
-    assert path.read_bytes() == encode_election(election, version, (1, 2, 3))
+    theirs_ids = re.findall(rb'"voterId":(\d)', path.read_bytes())
+    # A set has no order in Java, and ours none that matters.
+    assert sorted(theirs_ids) == ([] if version else [b"1", b"2", b"3"])
+    voters = tuple(map(int, theirs_ids)) or (1, 2, 3)
+    assert path.read_bytes() == encode_election(election, version, voters)
     known = None if voted is None else ReplicaKey(1, voted.directory_id if version else ZERO_UUID)
     assert decode_election(path.read_bytes(), "here") == Election(5, leader_id, known)
     path.write_bytes(encode_election(election, version, (1, 2, 3)))

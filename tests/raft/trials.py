@@ -146,10 +146,13 @@ class Trial:
         if newcomer is not None and self.random.random() < 0.6:
             ack = self.random.random() < 0.5
             self._ask(asked, AddVoter(newcomer.key, endpoints(newcomer.id), 2_000, ack))
-        elif len(voters) > 2 or (self.is_mild and len(voters)):
-            # Of two, the one that removes the other must not be lost before it could tell.
+        elif len(voters):
             key = self.random.choice(voters.voters).key
-            if self._lives(voters.without(key)):
+            keys = {m.key for m in self.world.members.values()} - {key}
+            # Who knows first that it is removed stands no more, and may have too much to vote for
+            # the others: without it they have to be enough, or nobody may be lost meanwhile.
+            enough = 2 * sum(voter.key in keys for voter in voters.voters) > len(voters)
+            if enough or (self.is_mild and self._lives(voters.without(key))):
                 self._ask(asked, RemoveVoter(key))
 
     def _ask(self, asked: Member, question: AddVoter | RemoveVoter) -> None:

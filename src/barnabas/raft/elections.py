@@ -100,16 +100,22 @@ def vote_answered(replica: Replica, vote: Vote, answer: VoteAnswer) -> list[Effe
 
 
 def vote_asked(replica: Replica, token: int, vote: Vote) -> list[Effect]:
-    """Vote, or say what one would vote; a higher epoch is taken on in either case."""
+    """Vote, or say what one would vote; a higher epoch is taken on in either case.
+
+    What is taken on is written down once, vote and all.
+    """
     error = _refused(replica, vote)
-    effects: list[Effect] = []
-    if error is ErrorCode.NONE and vote.epoch > replica.epoch:
-        effects = replica.become(Unattached(vote.epoch))
-    if error is ErrorCode.NONE and not vote.voter.matches(replica.config.key):
+    if error is not ErrorCode.NONE:
+        return [Reply(token, VoteAnswer(replica.standing(error), False))]
+    if not vote.voter.matches(replica.config.key):
         error = ErrorCode.INVALID_VOTER_KEY
-    granted = error is ErrorCode.NONE and _may_grant(replica, vote)
-    if granted and not vote.pre_vote:
-        effects += _grant(replica, vote.candidate)
+    before = replica.state if vote.epoch == replica.epoch else Unattached(vote.epoch)
+    granted = error is ErrorCode.NONE and _may_grant(replica, before, vote)
+    after = _voting(before, vote.candidate) if granted and not vote.pre_vote else before
+    effects = [] if after == replica.state else replica.become(after)
+    if after != before:
+        # Who is voted for has at least as good a chance: wait anew.
+        effects += [*replica.cancel(Alarm.ELECTION), *replica.await_election()]
     return [*effects, Reply(token, VoteAnswer(replica.standing(error), granted))]
 
 
@@ -126,10 +132,10 @@ def _refused(replica: Replica, vote: Vote) -> ErrorCode:
     return ErrorCode.NONE
 
 
-def _may_grant(replica: Replica, vote: Vote) -> bool:
-    """Tell whether a candidate, whose log must be at least as good, gets the vote (R-18, R-19)."""
+def _may_grant(replica: Replica, state: State, vote: Vote) -> bool:
+    """Tell whether a candidate gets the vote of who is in a state of its epoch (R-18, R-19)."""
     is_complete = vote.last.rank >= replica.outline.last.rank
-    match replica.state:
+    match state:
         case Unattached() | Prospective() | Candidate() | Resigned() if vote.pre_vote:
             return is_complete
         case Follower() if vote.pre_vote:
@@ -144,14 +150,12 @@ def _may_grant(replica: Replica, vote: Vote) -> bool:
             return False
 
 
-def _grant(replica: Replica, candidate: ReplicaKey) -> list[Effect]:
-    """Vote, and wait anew: who is voted for has at least as good a chance."""
-    match replica.state:
+def _voting(state: State, candidate: ReplicaKey) -> State:
+    """Return the state of somebody who has given its vote, if it has not before."""
+    match state:
         case Unattached(epoch, leader_id, voted=None):
-            after: State = Unattached(epoch, leader_id, candidate)
+            return Unattached(epoch, leader_id, candidate)
         case Prospective(epoch, leader_id, endpoints, voted=None):
-            after = Prospective(epoch, leader_id, endpoints, candidate)
+            return Prospective(epoch, leader_id, endpoints, candidate)
         case _:
-            return []
-    effects = replica.become(after)
-    return [*effects, *replica.cancel(Alarm.ELECTION), *replica.await_election()]
+            return state

@@ -1,13 +1,15 @@
 """What a replica is to its quorum, and what it may become.
 
-                 ┌───────────── higher epoch, from anywhere ─────────────┐
-                 ▼                                                       │
-    ┌─▶ Unattached ──timeout──▶ Prospective ──majority──▶ Candidate ──majority──▶ Leader
-    │       │  ▲                  │  ▲   ▲                    │                     │
-    │       │  └──── lost ────────┘  │   └──────timeout───────┘                resigns│
-    │       ▼                        │                                              ▼
-    │    Follower ──fetch timeout────┘                                          Resigned
-    └───────────────────────── timeout, epoch + 1 ──────────────────────────────────┘
+    Unattached ──timeout──▶ Prospective ──majority──▶ Candidate ──majority──▶ Leader
+      ▲ ▲  │                  │ ▲   ▲                    │                      │
+      │ │  └── a leader ──┐   │ │   └──────timeout───────┘                      │ resigns
+      │ └───── lost ──────┼───┤ │                                               ▼
+      │                   ▼   ▼ │ fetch timeout                             Resigned
+      │                 Follower┘                                               │
+      └─────────────────────────── timeout, epoch + 1 ──────────────────────────┘
+
+A higher epoch makes any of them Unattached, or Follower of whoever leads it; a leader of its own
+epoch makes a Follower of all but the one that leads.
 
 A Prospective asks whether it would be elected (pre-vote, KIP-996) before it raises the epoch, so
 that a replica that cannot win disturbs nobody.  A Resigned has led this epoch, takes no record and
