@@ -137,6 +137,22 @@ def test_who_lost_no_leader_waits_anew_when_it_would_not_be_elected() -> None:
     assert SetTimer(Alarm.ELECTION, 1_000, 1_000) in effects
 
 
+def test_who_has_refused_is_asked_again_when_it_has_lost_its_leader_too() -> None:
+    # 2 led; 1 has more records than 3, which has refused because it had not lost 2 yet.
+    raft, _ = follower(2)
+    effects = raft.step(TimerFired(Alarm.FETCH), 0)
+    assert said(raft, effects, 3, NO) == []
+    effects = raft.step(Asked(TOKEN, vote(2, end=3, pre=True)), 0)
+    (reply,) = only(effects, Reply)
+    assert isinstance(reply.answer, VoteAnswer)
+    assert not reply.answer.granted
+    (question,) = questions(effects)
+    assert isinstance(question, Vote)
+    assert (question.voter, question.pre_vote) == (key(3), True)
+    said(raft, effects, 3, YES)
+    assert now(raft) == Candidate(3, key(1))
+
+
 def test_a_round_that_is_not_answered_ends_with_a_timeout() -> None:
     raft = node()
     stand(raft)

@@ -116,7 +116,23 @@ def vote_asked(replica: Replica, token: int, vote: Vote) -> list[Effect]:
     if after != before:
         # Who is voted for has at least as good a chance: wait anew.
         effects += [*replica.cancel(Alarm.ELECTION), *replica.await_election()]
-    return [*effects, Reply(token, VoteAnswer(replica.standing(error), granted))]
+    effects.append(Reply(token, VoteAnswer(replica.standing(error), granted)))
+    if error is ErrorCode.NONE and vote.pre_vote and not granted:
+        effects += _ask_anew(replica, vote.candidate)
+    return effects
+
+
+def _ask_anew(replica: Replica, candidate: ReplicaKey) -> list[Effect]:
+    """Ask a voter again that has refused: now that it asks itself, it has lost its leader, too.
+
+    1. the leader dies; 1 loses patience first, and 3, which has not lost it yet, refuses;
+    2. 3 loses it, too, but has fewer records than 1, which refuses;
+    3. neither would ask again before an election timeout, and then one for fetches.
+    """
+    if not isinstance(replica.state, Prospective) or candidate.id not in replica.ballot.refused:
+        return []
+    del replica.ballot.refused[candidate.id]
+    return ask_votes(replica)
 
 
 def _refused(replica: Replica, vote: Vote) -> ErrorCode:
