@@ -29,7 +29,6 @@ from barnabas.raft.states import (
 )
 from barnabas.raft.voters import ReplicaKey
 
-
 # Several times what an election takes where nothing is slow.
 TURN_MS: Final = 50
 
