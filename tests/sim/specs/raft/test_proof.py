@@ -11,6 +11,8 @@ STATES = {
     "pair": 1105,
     "pair, crashes": 3987,
     "pair, disks": 10357,
+    "pair, resignation": 2201,
+    "pair, discovery": 4490,
     "pair, snapshots": 4163,
     "pair and observer": 260,
     "one epoch": 2264,
