@@ -296,8 +296,6 @@ def knows_voters_by_id(patch: Patch) -> None:
 def runs_as_an_observer(patch: Patch) -> None:
     """Who does not vote stands for election (MR-10)."""
     patch.setattr(Replica, "is_voter", property(lambda self: bool(self.voters.current.voters)))
-    # And does not wait for the turn that it does not have.
-    patch.setattr(following, "_place", lambda replica: 0)
 
 
 def cuts_too_much(patch: Patch) -> None:
