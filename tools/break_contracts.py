@@ -44,6 +44,8 @@ LOG: Final = "Log: the directory over what changes a log over the log over its p
 NODE: Final = "Node: what is done over what is read"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
+SPECS: Final = "A specification knows nothing of what it is compared with"
+RAFT_SPEC: Final = "Raft's specification: proof over worlds over actions over words"
 SIMULATED: Final = "The simulated world has no door to the real one"
 
 VIOLATIONS: Final = (
@@ -87,6 +89,9 @@ VIOLATIONS: Final = (
     Violation("sim/network.py", "from barnabas.sim import driver", DRIVER),
     Violation("sim/network.py", "import socket", SIMULATED),
     Violation("sim/kernel.py", "import time", SIMULATED),
+    Violation("sim/specs/raft/node.py", "from barnabas.raft import states", SPECS),
+    Violation("sim/specs/exploration.py", "from barnabas.sim import world", DRIVER),
+    Violation("sim/specs/raft/node.py", "from barnabas.sim.specs.raft import proof", RAFT_SPEC),
 )
 
 

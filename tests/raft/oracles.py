@@ -115,6 +115,8 @@ class Judge(Watcher):
         self.has_heard: dict[tuple[int, int], int] = {}
         self.heard: dict[tuple[int, int], tuple[int, set[ReplicaKey]]] = {}
         self.divergences: dict[int, tuple[Answer, frozenset[int]]] = {}
+        # What a state machine waits for, by process; and how often it was told what (RL-2).
+        self.awaited: dict[tuple[int, int], list[tuple[int, int]]] = {}
         self.replies: Counter[int] = Counter()
         # Before the step that is taken.
         self.state: State | None = None
@@ -169,11 +171,17 @@ class Judge(Watcher):
 
     def done(self, member: Member, effect: Effect) -> None:
         """Look at what has been done."""
+        if isinstance(effect, AppendRecords):
+            disk, waits = member.disk, self.awaited.setdefault(self._place(member), [])
+            waits += [
+                (end, disk.at(end - 1).chain) for end in range(effect.base_offset + 1, disk.end + 1)
+            ]
         match effect:
             case AppendLeaderChange() | AppendVoters() | AppendRecords() | AppendFetched():
                 self._appended(member.disk)
             case HighWatermark(offset):
                 self._commits(member, offset)
+                self._tells(member, offset)
             case Became(Leader()):
                 self._leads(member)
             case _:
@@ -216,6 +224,9 @@ class Judge(Watcher):
         before, self.state = self.state, after
         if not isinstance(after, Follower):
             self.has_heard.pop(self._place(member), None)
+        if not isinstance(after, Leader):
+            # Whoever still waits is told that nobody knows.
+            self.checked["RL-2 unknown"] += len(self.awaited.pop(self._place(member), ()))
         if before is None or before is after:
             return
         # R-05: only what the table says; R-03: never back.
@@ -375,6 +386,14 @@ class Judge(Watcher):
             assert kept == here, f"{each} was committed as {kept}, now as {here}"
         self.committed_end = max(self.committed_end, offset)
         self.checked["R-08"] += 1
+
+    def _tells(self, member: Member, offset: int) -> None:
+        """RL-2: who waits for a record is told once, and what it is told is committed stays so."""
+        waits = self.awaited.get(self._place(member), [])
+        while waits and waits[0][0] <= offset:
+            end, chain = waits.pop(0)
+            assert self.committed[end] == chain, f"{end} was told to be committed, and is not"
+            self.checked["RL-2"] += 1
 
     def _needs_disks(self, member: Member, offset: int) -> None:
         self._note_durable(member)

@@ -40,6 +40,7 @@ from tests.raft.kit import (
     answer,
     ask,
     at,
+    config,
     fetched,
     follower,
     history,
@@ -135,6 +136,38 @@ def test_who_lost_no_leader_waits_anew_when_it_would_not_be_elected() -> None:
     effects = said(raft, effects, 3, NO)
     assert raft.state == Unattached(1, None, key(3)), "and keeps its vote"
     assert SetTimer(Alarm.ELECTION, 1_000, 1_000) in effects
+
+
+def test_who_has_refused_is_asked_again_when_it_has_lost_its_leader_too() -> None:
+    # 2 led; 1 has more records than 3, which has refused because it had not lost 2 yet.
+    raft, _ = follower(2)
+    effects = raft.step(TimerFired(Alarm.FETCH), 0)
+    assert said(raft, effects, 3, NO) == []
+    effects = raft.step(Asked(TOKEN, vote(2, end=3, pre=True)), 0)
+    (reply,) = only(effects, Reply)
+    assert isinstance(reply.answer, VoteAnswer)
+    assert not reply.answer.granted
+    (question,) = questions(effects)
+    assert isinstance(question, Vote)
+    assert (question.voter, question.pre_vote) == (key(3), True)
+    said(raft, effects, 3, YES)
+    assert now(raft) == Candidate(3, key(1))
+
+
+def test_of_two_that_stand_at_once_the_one_with_the_better_claim_goes_first() -> None:
+    # 3 led; 1 and 2 have lost it at the same moment, and have the same records.
+    first, _ = follower(2, leader_id=3, config=config(1))
+    second, _ = follower(2, leader_id=3, config=config(2))
+    asks = [each.step(TimerFired(Alarm.FETCH), 0) for each in (first, second)]
+    for raft, other in ((first, 2), (second, 1)):
+        raft.step(Asked(TOKEN, Vote(key(other), raft.config.key, 2, SnapshotId(4, 1), True)), 0)
+    assert isinstance(first.state, Prospective)
+    said(first, asks[0], 2, YES)
+    assert now(first) == Candidate(3, key(1))
+    said(second, asks[1], 1, YES)
+    assert isinstance(second.state, Prospective), "it lets the other go first"
+    second.step(TimerFired(Alarm.TURN), 50)
+    assert now(second) == Candidate(3, key(2)), "and only for a moment"
 
 
 def test_a_round_that_is_not_answered_ends_with_a_timeout() -> None:

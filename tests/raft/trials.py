@@ -275,6 +275,7 @@ class Trial:
         world.step(leader, AppendAsked(1))
         assert world.run(HEALED_MS, self._is_whole), "nothing is committed any more"
         assert leader.alive.high_watermark > end, "another one leads a healthy quorum"
+        assert not self.judge.awaited.get((leader.id, leader.life)), "somebody waits for ever"
         # Longer than anybody waits for a change.
         world.run(3_000)
         for member, life, token in self.tokens:

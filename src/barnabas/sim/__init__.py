@@ -36,6 +36,7 @@ In reading order
 ``shrink``          making a failure small enough to read
 ``driver``          many worlds, from the command line
 ``profiles``        what is simulated of the product
+``specs``           what the product is compared with: specifications, ported and explored
 
 Non-obvious:
 

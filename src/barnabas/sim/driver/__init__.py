@@ -11,6 +11,7 @@
 ``jobs``      what a worker is asked and answers, as JSON
 ``failure``   failure files: written, read, replayed
 ``profiles``  which profiles there are and where
+``specs``     specifications, explored in small worlds
 ``report``    rows and tables
 
 This is the one part of ``sim`` that lives in the real world: it has processes, files and a clock.

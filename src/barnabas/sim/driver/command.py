@@ -5,9 +5,11 @@
     shrink FILE               make a failure smaller
     mutants [PROFILE]         how many seeds each planted bug survives
     self-test                 the simulator on itself: determinism, planted bugs, minimising, replay
+    explore SPEC [WORLD ...]  the small worlds of a specification, and what falls without its guards
 
-Exit status is 1 for failures, divergences, mutants that live, replays that drift, and campaigns of
-200 seeds or more that never saw something their profile must see.
+Exit status is 1 for failures, divergences, mutants that live, replays that drift, worlds that do
+not show what they should, and campaigns of 200 seeds or more that never saw something their
+profile must see.
 """
 
 import argparse
@@ -16,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from barnabas.sim.driver import campaign
+from barnabas.sim.driver import campaign, specs
 from barnabas.sim.driver.campaign import Killed, Tally
 from barnabas.sim.driver.failure import Failure, read, write
 from barnabas.sim.driver.jobs import Answer, Job
@@ -37,7 +39,7 @@ SIGNATURES_MAX: Final = 5
 def main(words: Sequence[str]) -> int:
     """Do what the command line says; return the exit status."""
     # A profile is a word where the commands are, so that the common case is short.
-    commands = {"replay", "shrink", "mutants", "self-test", "run", "-h", "--help"}
+    commands = {"replay", "shrink", "mutants", "self-test", "explore", "run", "-h", "--help"}
     if not words or words[0] not in commands:
         words = ["run", *words]
     options = parser().parse_args(words)
@@ -53,6 +55,10 @@ def main(words: Sequence[str]) -> int:
                 return shrink(options)
             case "self-test":
                 return self_test(options)
+            case "explore":
+                report = Report(options.json)
+                well = specs.explore(options.worlds, options.deep, options.states, report)
+                return 0 if well else 1
             case command:
                 raise AssertionError(f"{command!r} is parsed and not done")
     except UnknownProfileError as error:
@@ -84,6 +90,13 @@ def parser() -> argparse.ArgumentParser:
     for name, what in (("replay", "play a failure again"), ("shrink", "make a failure smaller")):
         command = commands.add_parser(name, parents=[common], help=what)
         command.add_argument("file", type=Path)
+
+    explore = commands.add_parser("explore", help="explore a specification in small worlds")
+    explore.add_argument("spec", choices=specs.SPECS)
+    explore.add_argument("worlds", nargs="*", metavar="WORLD", help="those that begin so")
+    explore.add_argument("--deep", action="store_true", help="larger worlds, too")
+    explore.add_argument("--states", type=int, default=specs.STATES_MAX, help="at most, each")
+    explore.add_argument("--json", action="store_true", help="rows as JSON, one a line")
 
     test = commands.add_parser(
         "self-test", parents=[common, campaigns], help="prove the simulator on the register"

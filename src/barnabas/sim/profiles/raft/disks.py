@@ -96,13 +96,13 @@ def vote_on(disk: SimDisk, durable: bool) -> Vote:
     )
 
 
-def snapshots_on(disk: SimDisk, durable: bool) -> dict[SnapshotId, bytes]:
+def snapshots_on(disk: SimDisk, durable: bool) -> dict[SnapshotId, Node]:
     """Return the snapshots that have their name, oldest first."""
-    found: dict[SnapshotId, bytes] = {}
+    found: dict[SnapshotId, Node] = {}
     for name, node in sorted(files_at(disk, LOG, durable).items()):
         stem = name.removesuffix(CHECKPOINT)
         if stem != name and len(stem) == 31:
-            found[SnapshotId(int(stem[:20]), int(stem[21:]))] = content_of(node, durable)
+            found[SnapshotId(int(stem[:20]), int(stem[21:]))] = node
     return found
 
 

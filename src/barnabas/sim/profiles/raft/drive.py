@@ -21,8 +21,12 @@ from barnabas.net.peers import Peers
 from barnabas.net.server import Context, serve
 from barnabas.node.member import QUORUM_APIS, told_features
 from barnabas.raft.config import RaftConfig
-from barnabas.raft.control_records import kraft_version, snapshot_footer, snapshot_header
-from barnabas.raft.control_records import voters_record
+from barnabas.raft.control_records import (
+    kraft_version,
+    snapshot_footer,
+    snapshot_header,
+    voters_record,
+)
 from barnabas.raft.events import Alarm, TimerFired
 from barnabas.raft.listener import Committed
 from barnabas.raft.opening import METADATA_LOG
@@ -119,9 +123,7 @@ class Keeper:
     def __init__(self, runtime: Runtime, quorum: Quorum, part: Part, audience: Audience) -> None:
         self.quorum: Final = quorum
         self.appender: Final = Appender(quorum)
-        self.states: Final[StateLog[Table, ConfigRecord]] = StateLog(
-            self.appender, Table(), encode
-        )
+        self.states: Final[StateLog[Table, ConfigRecord]] = StateLog(self.appender, Table(), encode)
         self.offset = 0
         """Everything below it is folded."""
         self.known: tuple[int | None, int] | None = None
@@ -246,9 +248,7 @@ class Latecomer:
 class Controller:
     """One life of the process."""
 
-    def __init__(
-        self, runtime: Runtime, part: Part, audience: Audience, storage: Storage
-    ) -> None:
+    def __init__(self, runtime: Runtime, part: Part, audience: Audience, storage: Storage) -> None:
         self.runtime: Final = runtime
         self.part: Final = part
         self.name: Final = runtime.tasks.name
@@ -268,7 +268,7 @@ class Controller:
                 self.runtime,
                 Address("", part.port),
                 ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS)),
-                {key: self._answered for key in QUORUM_APIS},
+                dict.fromkeys(QUORUM_APIS, self._answered),
                 name=LISTENER,
                 features=partial(told_features, self.quorum),
             )

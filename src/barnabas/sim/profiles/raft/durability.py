@@ -1,15 +1,14 @@
 """What was promised lies on disks: R-02, R-03 (as told), R-10, R-11, R-34, S-08."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from barnabas.raft.effects import Reply
 from barnabas.raft.events import Asked, Flushed
-from barnabas.raft.messages import Fetch, Vote, VoteAnswer
+from barnabas.raft.messages import Fetch, Vote
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import ReplicaKey, Voter
-from barnabas.sim.profiles.raft.disks import Vote as Durable, vote_on
-from barnabas.sim.profiles.raft.ghost import Ghost
+from barnabas.sim.profiles.raft.disks import vote_on
 from barnabas.sim.profiles.raft.lives import Home, Life, Oracle, Step, is_seat
 from barnabas.sim.world import Violation
 
@@ -92,9 +91,9 @@ class CommitRule(Oracle):
     epoch's own first record.
     """
 
-    def __init__(self, ghost: Ghost, homes: Sequence[Home]) -> None:
-        self._ghost: Final = ghost
+    def __init__(self, homes: Sequence[Home], lost: Mapping[ReplicaKey, None]) -> None:
         self._homes: Final = homes
+        self._lost: Final = lost
         # What each replica has said it has, by who was told, in which epoch.
         self._told: Final[dict[tuple[Life, int], dict[ReplicaKey, int]]] = {}
 
@@ -114,7 +113,9 @@ class CommitRule(Oracle):
 
     def _note(self, step: Step, state: Leader) -> None:
         match step.event:
-            case Asked(_, Fetch(replica=replica, epoch=epoch, offset=offset)) if epoch == state.epoch:
+            case Asked(_, Fetch(replica=replica, epoch=epoch, offset=offset)) if (
+                epoch == state.epoch
+            ):
                 told = self._told.setdefault((step.life, epoch), {})
                 told[replica] = max(told.get(replica, 0), offset)
             case _:
@@ -124,15 +125,13 @@ class CommitRule(Oracle):
         life, voters = step.life, step.after.voters
         told = self._told.get((life, state.epoch), {})
         epoch = life.node.outline.epoch_of(reached - 1) or 0
-        for what, have in (
-            ("have said so", lambda voter: self._said(voter, life, told, step, reached)),
-            ("have it on their disks", lambda voter: self._holds(voter, life, reached, epoch)),
-        ):
-            found = [voter.key.id for voter in voters.voters if have(voter)]
+        said = [each for each in voters.voters if self._said(each, life, told, step, reached)]
+        held = [each for each in voters.voters if self._holds(each, life, reached, epoch)]
+        for what, found in (("have said so", said), ("have it on their disks", held)):
             if len(found) < voters.majority:
                 story = (
                     f"{life} of epoch {state.epoch} commits below {reached}; of {voters.ids} "
-                    f"only {found} {what}"
+                    f"only {[voter.key.id for voter in found]} {what}"
                 )
                 raise Violation("R-11", story, what)
 
@@ -146,6 +145,9 @@ class CommitRule(Oracle):
     def _holds(self, voter: Voter, life: Life, reached: int, epoch: int) -> bool:
         if life.unread_from is not None and is_seat(voter.key, life.key):
             # Its disk is looked at when it has done what was decided.
+            return True
+        if voter.key in self._lost:
+            # It had what it said it had; that it is gone is what a minority is for (§0.6).
             return True
         return any(
             is_seat(voter.key, home.key) and home.holds(reached, epoch) for home in self._homes
@@ -177,7 +179,9 @@ class FsyncMeansDurable(Oracle):
 
     def step(self, step: Step) -> None:
         match step.event:
-            case Flushed(_, end_offset) if step.after.flushed > max(step.before.flushed, end_offset):
+            case Flushed(_, end_offset) if step.after.flushed > max(
+                step.before.flushed, end_offset
+            ):
                 story = f"{step.life} counts {step.after.flushed} as flushed, not {end_offset}"
                 raise Violation("S-08", story, "flushed by word")
             case _:
@@ -198,5 +202,3 @@ def newly_durable(life: Life) -> list[tuple[int, int]]:
             raise Violation("S-08", story, "flushed and not durable")
         new.append((batch.end, batch.epoch))
     return new
-
-

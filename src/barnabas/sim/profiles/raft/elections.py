@@ -1,11 +1,14 @@
-"""Who leads, who may become what, and whose vote counts: R-01, R-03 to R-06, R-18, R-19, R-25, R-27."""
+"""Who leads, who may become what, whose vote counts.
+
+R-01, R-03 to R-06, R-18, R-19, R-25 and R-27.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from barnabas.model.errors import ErrorCode
-from barnabas.raft.effects import Ask, Became, PersistElection, Reply
+from barnabas.raft.effects import Became, PersistElection, Reply
 from barnabas.raft.events import Alarm, Answered, Asked, Event, Started, TimerFired
 from barnabas.raft.messages import (
     BeginQuorumEpoch,
@@ -28,7 +31,7 @@ from barnabas.raft.states import (
     Unattached,
 )
 from barnabas.raft.voters import ReplicaKey, VoterSet
-from barnabas.sim.profiles.raft.disks import NO_VOTE, Batch, Vote as Durable, vote_on
+from barnabas.sim.profiles.raft.disks import NO_VOTE, vote_on
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Life, Oracle, Step, has_seat
 from barnabas.sim.world import Violation
@@ -79,7 +82,9 @@ class ElectionSafety(Oracle):
                     | FetchAnswer(standing=standing)
                     | SnapshotAnswer(standing=standing),
                 ) if standing.leader_id is not None:
-                    self._ghost.lead(standing.epoch, standing.leader_id, f"an answer of {step.life}")
+                    self._ghost.lead(
+                        standing.epoch, standing.leader_id, f"an answer of {step.life}"
+                    )
                 case _:
                     pass
 
@@ -95,16 +100,18 @@ class EpochMonotonic(Oracle):
         if life.facts.epoch < vote_on(life.home.disk, durable=False).epoch:
             raise Violation("R-03", f"{life} starts in {life.facts.epoch}", "begins in the past")
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if after.epoch < before.epoch:
-                raise Violation("R-03", f"{step.life}: {after} after {before}", "an epoch went back")
+                raise Violation(
+                    "R-03", f"{step.life}: {after} after {before}", "an epoch went back"
+                )
 
 
 class NoVoteAmnesia(Oracle):
-    """R-04: what keeps the epoch keeps the vote, unless it leads or has led and never grants again."""
+    """R-04: what keeps the epoch keeps the vote, unless it leads or has led and grants no more."""
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if after.epoch != before.epoch or isinstance(after, Leader | Resigned):
                 continue
@@ -140,7 +147,7 @@ def legal(before: State, after: State) -> bool:
             return risen
         case Leader(), Resigned():
             return same
-        case (Leader() | Resigned()), (Unattached() | Follower()):
+        case ((Leader() | Resigned()), (Unattached() | Follower())):
             return risen
         case Follower(), Prospective():
             return same
@@ -156,13 +163,14 @@ def legal(before: State, after: State) -> bool:
 class LegalTransition(Oracle):
     """R-05: only the transitions of table 1.3 happen."""
 
-    def step(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
             if not legal(before, after):
                 place = f"{type(before).__name__} to {type(after).__name__}"
                 raise Violation("R-05", f"{step.life}: {after} after {before}", place)
-        if step.states[-1] != step.after.state:
-            story = f"{step.life} is {step.after.state} and said that it became {step.states[-1]}"
+        told = step.changes[-1][1]
+        if told != step.after.state:
+            story = f"{step.life} is {step.after.state} and said that it became {told}"
             raise Violation("R-05", story, "became in silence")
 
 
@@ -205,22 +213,23 @@ class VoteLogCheck(Oracle):
                 pass
             case _:
                 return
+        own = step.before.last_epoch, step.before.end
         for effect in step.effects:
-            if effect != Reply(token, getattr(effect, "answer", None)):
-                continue
-            assert isinstance(effect, Reply)
-            if not isinstance(effect.answer, VoteAnswer) or not effect.answer.granted:
-                continue
-            own = step.before.last_epoch, step.before.end
-            if vote.last.rank < own or vote.last.epoch > vote.epoch:
-                story = f"{step.life} has {own} and grants {vote}"
-                raise Violation("R-18", story, "a vote for less")
+            match effect:
+                case Reply(answered, VoteAnswer(granted=True)) if answered == token:
+                    if vote.last.rank < own or vote.last.epoch > vote.epoch:
+                        story = f"{step.life} has {own} and grants {vote}"
+                        raise Violation("R-18", story, "a vote for less")
+                case _:
+                    pass
 
 
 def epoch_told(event: Event) -> int:
     """Return the highest epoch that an event tells of; -1 if it tells of none."""
     match event:
-        case Asked(_, Vote(epoch=epoch) | BeginQuorumEpoch(epoch=epoch) | EndQuorumEpoch(epoch=epoch)):
+        case Asked(
+            _, Vote(epoch=epoch) | BeginQuorumEpoch(epoch=epoch) | EndQuorumEpoch(epoch=epoch)
+        ):
             return epoch
         case Answered(
             _,
@@ -266,7 +275,6 @@ class PreVoteIsHarmless(Oracle):
                 self._note_vote(step, answer)
             case _:
                 pass
-        self._check_rises(step)
 
     def _asked(self, step: Step, token: int, vote: Vote) -> None:
         before, after = step.before.state, step.after.state
@@ -309,20 +317,23 @@ class PreVoteIsHarmless(Oracle):
         if standing.error is ErrorCode.UNSUPPORTED_VERSION:
             round_.unsupported = True
 
-    def _check_rises(self, step: Step) -> None:
+    def changed(self, step: Step) -> None:
         for before, after in step.changes:
-            if isinstance(before, Prospective) and isinstance(after, Candidate):
-                self._check_majority(step, before, after)
-            elif isinstance(before, Candidate) and isinstance(after, Leader):
-                self._check_majority(step, before, after)
-            elif after.epoch > max(before.epoch, epoch_told(step.event)):
-                of_itself = isinstance(before, Resigned) and (
-                    step.event == TimerFired(Alarm.ELECTION) or isinstance(step.event, Started)
-                )
-                told_of_oneself = epoch_told(step.event) == after.epoch - 1
-                if not (of_itself or told_of_oneself):
-                    story = f"{step.life}: {after} after {before}, because of {step.event}"
-                    raise Violation("R-19", story, "an epoch that nobody asked for")
+            match before, after:
+                case (Prospective(), Candidate()) | (Candidate(), Leader()):
+                    self._check_majority(step, before, after)
+                case _ if after.epoch > max(before.epoch, epoch_told(step.event)):
+                    self._check_rise(step, before, after)
+                case _:
+                    pass
+
+    def _check_rise(self, step: Step, before: State, after: State) -> None:
+        timely = step.event == TimerFired(Alarm.ELECTION) or isinstance(step.event, Started)
+        # Told of an epoch that it has led with another disk, it goes on to the next.
+        told_of_oneself = epoch_told(step.event) == after.epoch - 1
+        if not (isinstance(before, Resigned) and timely) and not told_of_oneself:
+            story = f"{step.life}: {after} after {before}, because of {step.event}"
+            raise Violation("R-19", story, "an epoch that nobody asked for")
 
     def _check_majority(self, step: Step, before: State, after: State) -> None:
         round_ = self._rounds.get(step.life)
@@ -365,7 +376,7 @@ LATE_STEPS: Final = 40
 
 
 class CheckQuorum(Oracle):
-    """R-27: by its own clock no leader goes on for 1.5 fetch timeouts without a majority's fetches."""
+    """R-27: no leader goes on without a majority's fetches for 1.5 fetch timeouts of its clock."""
 
     def __init__(self) -> None:
         self._watches: Final[dict[Life, Watch]] = {}
@@ -397,11 +408,19 @@ class CheckQuorum(Oracle):
         watch.late_steps += 1
         if watch.late_steps > LATE_STEPS:
             silent_ms = step.at_ms - watch.since_ms
-            story = f"{life} leads {state.epoch} after {silent_ms} ms without {needed} of {voters.ids}"
+            story = (
+                f"{life} leads {state.epoch} after {silent_ms} ms without {needed} of {voters.ids}"
+            )
             raise Violation("R-27", story, "leads alone")
 
     def _hear(
-        self, watch: Watch, replica: ReplicaKey, epoch: int, voters: VoterSet, needed: int, at_ms: int
+        self,
+        watch: Watch,
+        replica: ReplicaKey,
+        epoch: int,
+        voters: VoterSet,
+        needed: int,
+        at_ms: int,
     ) -> None:
         if epoch == watch.state.epoch and has_seat(voters, replica):
             watch.heard[replica.id] = None

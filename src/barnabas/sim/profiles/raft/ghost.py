@@ -1,8 +1,8 @@
 """What the whole quorum must agree upon, kept where no replica can see it.
 
-    leaders      who leads an epoch: the first that was said to, for ever
-    identity     what lies at an offset in an epoch, in any log, even if it was cut since
-    committed    what any replica ever counted as committed, folded into one table
+leaders      who leads an epoch: the first that was said to, for ever
+identity     what lies at an offset in an epoch, in any log, even if it was cut since
+committed    what any replica ever counted as committed, folded into one table
 """
 
 from collections.abc import Sequence

@@ -31,7 +31,9 @@ def compare(written: Sequence[Written], ghost: Ghost) -> None:
             story = f"{each.texts} was done, committed at {sorted(e for e in ends if e)}"
             raise Violation("C-04", story, "done and gone")
         if each.end == "refused" and ends != {None}:
-            raise Violation("C-04", f"{each.texts} was refused and is committed", "refused and done")
+            raise Violation(
+                "C-04", f"{each.texts} was refused and is committed", "refused and done"
+            )
         lives = each.process is not None and each.process.alive
         if each.end == "waits" and lives:
             raise Violation("RL-2", f"{each.texts} still waits at {each.process}", "never resolved")

@@ -6,6 +6,7 @@ from typing import Final
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
+from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
 from barnabas.sim.profiles.raft.durability import (
     CommitRule,
     Durability,
@@ -14,7 +15,6 @@ from barnabas.sim.profiles.raft.durability import (
     StateBeforeLog,
     VoteOnce,
 )
-from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
 from barnabas.sim.profiles.raft.elections import (
     CheckQuorum,
     ElectionSafety,
@@ -29,6 +29,7 @@ from barnabas.sim.profiles.raft.elections import (
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.history import Written, compare
 from barnabas.sim.profiles.raft.lives import Home, Oracle
+from barnabas.sim.profiles.raft.marks import Sightings, Situations
 from barnabas.sim.profiles.raft.membership import (
     ClusterIdMatch,
     ConfigIsLastInLog,
@@ -56,6 +57,7 @@ from barnabas.sim.profiles.raft.snapshots import (
     SnapshotInstallAtomic,
     SnapshotValid,
 )
+from barnabas.sim.profiles.raft.tracing import Tracing
 from barnabas.sim.profiles.raft.watch import Watch
 from barnabas.sim.world import Violation, World
 from barnabas.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
@@ -67,7 +69,7 @@ from barnabas.wire.structs import Request, Response
 class Judges:
     """The oracles of one world."""
 
-    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int) -> None:
+    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool) -> None:
         self.ghost: Final = Ghost()
         self.homes: Final[list[Home]] = []
         self._world: Final = world
@@ -103,7 +105,7 @@ class Judges:
             FsyncMeansDurable(),
             StateBeforeLog(),
             Durability(),
-            CommitRule(ghost, self.homes),
+            CommitRule(self.homes, self._lost),
             self._claims,
             LogMatching(ghost),
             LeaderChangeFirst(ghost),
@@ -115,7 +117,11 @@ class Judges:
             SnapshotCoversStart(),
             SnapshotInstallAtomic(),
             LogBounded(snapshot_bytes),
+            Sightings(world),
+            Situations(world),
         ]
+        if traces:
+            oracles.append(Tracing())
         self.watch: Final = Watch(world, self.homes, oracles)
 
     def born(self, name: str, host: str, controller: Controller) -> None:
@@ -193,9 +199,7 @@ class Judges:
         """Return every voter set that somebody may go by: the last one of each replica."""
         latest = {life.home.key: life.facts.voters for life in self.watch.lives.values()}
         sets = {
-            voters: None
-            for key, voters in latest.items()
-            if key not in self._lost and len(voters)
+            voters: None for key, voters in latest.items() if key not in self._lost and len(voters)
         }
         return list(sets) or [self._first]
 

@@ -100,7 +100,9 @@ class Healing:
         """Tell whether these hosts are a majority of every voter set that anybody goes by."""
         keys = [self._scene.part_of(host).config.key for host in self._hosts]
         for voters in self._scene.judges.voter_sets():
-            here = [voter for voter in voters.voters if any(is_seat(voter.key, key) for key in keys)]
+            here = [
+                voter for voter in voters.voters if any(is_seat(voter.key, key) for key in keys)
+            ]
             if len(here) < voters.majority:
                 return False
         return True

@@ -1,8 +1,8 @@
 """A replica as oracles see it: what it is, what it does next, what its disk has promised.
 
-    Home   one directory of one host, for as long as it is not lost: votes, what was flushed
-    Life   one process on it: the machine, its log, what it has asked
-    Step   one event of one life: what the machine was, what it did, what it is
+Home   one directory of one host, for as long as it is not lost: votes, what was flushed
+Life   one process on it: the machine, its log, what it has asked
+Step   one event of one life: what the machine was, what it did, what it is
 """
 
 from collections.abc import Sequence
@@ -177,21 +177,20 @@ class Step(NamedTuple):
     """What the event answers, if it answers something."""
     stint: int
     """That in which it came."""
-
-    @property
-    def states(self) -> list[State]:
-        """What it was and became, one after the other."""
-        return [self.before.state, *(e.state for e in self.effects if isinstance(e, Became))]
-
-    @property
-    def changes(self) -> list[tuple[State, State]]:
-        """What followed what.  What it is when it starts is told again, and is no change."""
-        states = self.states[isinstance(self.event, Started) :]
-        return list(pairwise(states))
+    changes: Sequence[tuple[State, State]]
+    """What followed what."""
 
     def asks(self) -> list[Ask]:
         """What it asked others."""
         return [effect for effect in self.effects if isinstance(effect, Ask)]
+
+
+def changes_in(before: State, event: Event, effects: Sequence[Effect]) -> list[tuple[State, State]]:
+    """Return what a machine was and became.  What it is when it starts is told again: no change."""
+    became = [effect.state for effect in effects if isinstance(effect, Became)]
+    if not became:
+        return []
+    return list(pairwise(became if isinstance(event, Started) else [before, *became]))
 
 
 class Oracle:
@@ -206,6 +205,9 @@ class Oracle:
 
     def step(self, step: Step) -> None:
         """Look at a step; the disk has not done it yet."""
+
+    def changed(self, step: Step) -> None:
+        """Look at a step in which role, epoch, vote or leader changed; after ``step``."""
 
     def read(self, life: Life, new: Sequence[Batch]) -> None:
         """Look at a log that has moved, and at what is new in it."""

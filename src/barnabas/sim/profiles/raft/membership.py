@@ -68,7 +68,7 @@ def voters_in(data: bytes) -> Iterator[tuple[int, Members]]:
 
 
 class ConfigIsLastInLog(Oracle):
-    """R-21: the voters in force are those of the last voters record in the log, committed or not."""
+    """R-21: who votes says the last voters record in the log, committed or not."""
 
     def __init__(self, ghost: Ghost) -> None:
         self._ghost: Final = ghost

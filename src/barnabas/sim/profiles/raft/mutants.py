@@ -14,12 +14,13 @@ from barnabas.model.errors import ErrorCode
 from barnabas.raft import changes, elections, following, leading, progress, quorum_state
 from barnabas.raft import replica as replicas
 from barnabas.raft.effects import AppendVoters, Effect, Reply, Truncate
-from barnabas.raft.listener import Committed, committed_in
-from barnabas.raft.messages import Diverges, Fetch, Vote, VoterAnswer
-from barnabas.raft.outline import Outline, SnapshotId
+from barnabas.raft.events import Alarm
+from barnabas.raft.listener import Committed, Listener, committed_in
+from barnabas.raft.messages import Fetch, Vote, VoterAnswer
+from barnabas.raft.outline import Diverges, Outline, SnapshotId
 from barnabas.raft.progress import Leadership
 from barnabas.raft.replica import Replica
-from barnabas.raft.shell import FEED_BYTES_MAX, Feed
+from barnabas.raft.shell import FEED_BYTES_MAX, Feed, Quorum
 from barnabas.raft.snapshot_files import SnapshotFiles, SnapshotPart
 from barnabas.raft.states import (
     Candidate,
@@ -58,7 +59,7 @@ def commit_what_came_before(
 
 def ask_before_the_flush(replica: Replica) -> bool:
     """MR-02: a follower asks for more, and so acknowledges, before its disk has what it has."""
-    busy = replica.asking(Fetch) or replica.is_set(following.Alarm.RETRY)
+    busy = replica.asking(Fetch) or replica.is_set(Alarm.RETRY)
     return not (busy or replica.is_installing or replica.is_stopping)
 
 
@@ -122,7 +123,7 @@ def votes_if_it_can(self: Replica) -> bool:
 
 
 def introduce_nobody(replica: Replica) -> list[Effect]:
-    """MR-10: and does not wonder that nobody knows it as one."""
+    """MR-10, MR-17: and does not say who it is, since others would wonder."""
     return []
 
 
@@ -181,6 +182,7 @@ def cut_an_epoch_too_much(replica: Replica, diverges: Diverges) -> list[Effect]:
 async def remove_the_snapshot_too(self: Storage, first: SnapshotId) -> None:
     """MR-16: the snapshot where the log begins goes with the log before it."""
     await ORIGINAL[Storage, "clean"](self, first)
+    self._snapshots.known.remove(first)
     self._disk.remove(self._snapshots.path(first))
     await self._disk.sync_directory(self._snapshots._directory)
 
@@ -250,7 +252,7 @@ def tell_at_once(self: Feed) -> None:
     tell_it_leads(self, node.leader_id if early else self.told[0] if self.told else None)
 
 
-def tell_what_changes(self: Feed, quorum: Any, listener: Any) -> None:  # Any: as __init__ has them
+def tell_what_changes(self: Feed, quorum: Quorum, listener: Listener) -> None:
     """MR-09: a listener that comes late is told who leads when that changes."""
     ORIGINAL[Feed, "__init__"](self, quorum, listener)
     self.told = quorum.node.leader_id, quorum.node.epoch
@@ -347,7 +349,7 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
         (Outline, "sums_up", any_end_will_do),
     ],
     "MR-16": [(Storage, "clean", remove_the_snapshot_too)],
-    "MR-17": [(ReplicaKey, "matches", any_directory)],
+    "MR-17": [(ReplicaKey, "matches", any_directory), (changes, "introduce", introduce_nobody)],
     "MR-18": [(Keeper, "resigned", resign_to_a_record)],
     "MR-19": [(SnapshotFiles, "publish", publish_without_sync)],
     "MR-20": [(Keeper, "replay", skip_what_fails)],

@@ -1,10 +1,12 @@
 """The ``raft`` profile: plans of quorums, of what is done to them, and of what goes wrong."""
 
+import errno
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
 
 from barnabas.sim.disk_faults import Injection
+from barnabas.sim.disk_faults import Kind as DiskOperation
 from barnabas.sim.nemesis import KINDS, Kind, Undo, draw_faults, one
 from barnabas.sim.plan import (
     Fault,
@@ -68,17 +70,16 @@ WEIGHTS: Final[Mapping[str, int]] = {
 }
 CHANGES: Final[Mapping[str, int]] = {"add": 4, "remove": 3, "move": 1}
 
-ERROR: Final = 5
+FAILING: Final[tuple[DiskOperation, ...]] = ("sync", "sync_directory")
 
 
 def fail_disk(world: World, fault: Fault) -> Undo:
-    """Let one of the next syncs of a host fail: its process ends, and its supervisor restarts it."""
+    """Let one of the next syncs of a host fail: its process ends, and is started again."""
     host = fault.target[0]
-    operation = fault.word("operation", "sync")
-    kind = "sync_directory" if operation == "sync_directory" else "sync"
-    world.hosts[host].disk.inject(
-        Injection(kind, error=ERROR, after=fault.param("after"))  # type: ignore[arg-type]
-    )
+    word = fault.word("operation", "sync")
+    operation = next(known for known in FAILING if known == word)
+    disk = world.hosts[host].disk
+    disk.inject(Injection(operation, error=errno.EIO, after=fault.param("after")))
     return lambda: world.restart(host)
 
 
@@ -118,7 +119,9 @@ class RaftProfile:
             quiesce_ms=2 * fetch_ms,
         )
         # One machine alone has nobody to be cut off from.
-        kinds = {name: kind for name, kind in self.kinds.items() if len(hosts) > 1 or name in LONELY}
+        kinds = {
+            name: kind for name, kind in self.kinds.items() if len(hosts) > 1 or name in LONELY
+        }
         faults = draw_faults(
             source,
             kinds,
@@ -136,7 +139,8 @@ class RaftProfile:
             phases=phases,
             faults=faults,
             workload=draw_workload(source, knobs, hosts, phases.chaos_ms),
-            knobs=tuple(knobs.items()),
+            # A mutant is to be noticed by the oracles; the specification would see it first.
+            knobs=(*knobs.items(), ("traces", int(not mutant))),
             core=draw_core(source, knobs, controllers, hosts),
         )
 
@@ -147,7 +151,9 @@ class RaftProfile:
 
 def draw_knobs(source: Random, settings: Settings) -> dict[str, int]:
     """Draw how large a quorum is, and how patient: never less than its network and disks need."""
-    slowest_ms = (2 * settings.sync_ns + 4 * (settings.latency_ns + settings.spread_ns)) // 1_000_000
+    slowest_ms = (
+        2 * settings.sync_ns + 4 * (settings.latency_ns + settings.spread_ns)
+    ) // 1_000_000
     election_ms = max(source.choice((150, 400, 1_000)), 6 * slowest_ms)
     return {
         "voters": source.choice((1, 2, 3, 3, 3, 3, 4, 5, 5, 7)),
@@ -160,6 +166,7 @@ def draw_knobs(source: Random, settings: Settings) -> dict[str, int]:
         "fetch_bytes": source.choice((512, 2_048, 65_536)),
         "segment_bytes": source.choice((2_048, 8_192, 65_536)),
         "snapshot_bytes": source.choice((1_500, 4_096, 30_000)),
+        "keys": source.choice((6, 6, 60)),
         "retention_bytes": source.choice((0, 2_048, 20_000)),
     }
 
@@ -188,9 +195,9 @@ def draw_workload(
     source: Random, knobs: Mapping[str, int], hosts: Sequence[str], length_ms: int
 ) -> tuple[Operation, ...]:
     """Draw what clients and administrators do."""
-    weights = {
-        what: weight * source.choice((0, 1, 1, 2)) for what, weight in WEIGHTS.items()
-    } | {"write": WEIGHTS["write"]}
+    weights = {what: weight * source.choice((0, 1, 1, 2)) for what, weight in WEIGHTS.items()} | {
+        "write": WEIGHTS["write"]
+    }
     if not knobs["static"]:
         eager = source.choice((0, 1, 1, 4))
         weights |= {what: weight * eager for what, weight in CHANGES.items()}
@@ -210,7 +217,7 @@ def draw_arguments(
     controllers = [host for host in hosts if host.startswith("n")]
     match what:
         case "write":
-            key = f"k{source.randint(1, 6)}"
+            key = f"k{source.randint(1, knobs['keys'])}"
             size = source.choice((0, 10, 100, 400))
             return (key, size, source.choice((1, 1, 1, 2, 3)), source.randint(0, 3))
         case "add" | "remove":

@@ -19,15 +19,13 @@ from barnabas.raft.effects import (
 )
 from barnabas.raft.events import Answered, Asked
 from barnabas.raft.messages import (
-    Batches,
-    Diverges,
     Fetch,
     FetchAnswer,
     FetchSnapshot,
     Lent,
-    NeedsSnapshot,
     SnapshotAnswer,
 )
+from barnabas.raft.outline import Diverges, NeedsSnapshot
 from barnabas.raft.states import Follower, Leader
 from barnabas.records.batch import header_at
 from barnabas.records.control import ControlType, control_type
@@ -181,7 +179,9 @@ class NoTruncateBelowHwm(Oracle):
         before = step.before
         for effect in step.effects:
             if isinstance(effect, Truncate):
-                kept = max(before.high_watermark, before.snapshot.end_offset if before.snapshot else 0)
+                kept = max(
+                    before.high_watermark, before.snapshot.end_offset if before.snapshot else 0
+                )
                 if effect.end_offset < kept:
                     story = f"{step.life} cuts at {effect.end_offset}, below {kept}"
                     raise Violation("R-13", story, "cut below the high watermark")
@@ -194,7 +194,11 @@ class LeaderAppendOnly(Oracle):
         end = step.before.end
         for effect in step.effects:
             match effect:
-                case AppendRecords(base, epoch) | AppendLeaderChange(base, epoch) | AppendVoters(base, epoch):
+                case (
+                    AppendRecords(base, epoch)
+                    | AppendLeaderChange(base, epoch)
+                    | AppendVoters(base, epoch)
+                ):
                     state = step.after.state
                     if base != end or not isinstance(state, Leader) or epoch != state.epoch:
                         story = f"{step.life} is {state} and appends {effect} at the end {end}"
@@ -248,9 +252,9 @@ class FetchEpochMatch(Oracle):
                 pass
         for effect in step.effects:
             if isinstance(effect, Reply):
-                question = self._asked.pop((step.life, effect.token), None)
-                if question is not None:
-                    self._check_reply(step, question, effect)
+                asked = self._asked.pop((step.life, effect.token), None)
+                if asked is not None:
+                    self._check_reply(step, asked, effect)
 
     def _check_reply(self, step: Step, question: Fetch | FetchSnapshot, reply: Reply) -> None:
         match reply.answer:
@@ -269,7 +273,9 @@ class FetchEpochMatch(Oracle):
         took = [
             effect
             for effect in step.effects
-            if isinstance(effect, AppendFetched | Truncate | OpenSnapshot | StorePart | InstallSnapshot)
+            if isinstance(
+                effect, AppendFetched | Truncate | OpenSnapshot | StorePart | InstallSnapshot
+            )
         ]
         raised = any(isinstance(effect, HighWatermark) for effect in step.effects)
         if not took and not raised:

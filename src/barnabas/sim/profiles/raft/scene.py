@@ -18,6 +18,7 @@ from barnabas.raft.listener import Committed
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
 from barnabas.runtime.network import Address
+from barnabas.runtime.runtime import Runtime
 from barnabas.sim.plan import Fault, Operation, Plan
 from barnabas.sim.process import Process
 from barnabas.sim.profiles.raft.drive import (
@@ -70,7 +71,11 @@ class RaftScene:
         self._poisoned: Final[dict[str, None]] = {}
         self._begun = False
         self.judges: Final = Judges(
-            world, self.first_voters(), plan.knob("snapshot_bytes", 4_096)
+            world,
+            self.first_voters(),
+            plan.knob("snapshot_bytes", 4_096),
+            # The specification knows every replica by its directory.
+            traces=plan.knob("traces", 1) == 1 and not self.is_static,
         )
         self._healing = Healing(self, plan.hosts, for_core=False)
         for host in plan.hosts:
@@ -122,8 +127,8 @@ class RaftScene:
             plan.knob("snapshot_bytes", 4_096),
         )
 
-    async def _live(self, host: str, runtime: object) -> None:
-        await live(runtime, self.part_of(host), self)  # type: ignore[arg-type]
+    async def _live(self, host: str, runtime: Runtime) -> None:
+        await live(runtime, self.part_of(host), self)
 
     # --- what processes say: ``drive.Audience`` ------------------------------------------------
 
@@ -223,7 +228,7 @@ class RaftScene:
 
     def _may_lose(self, host: str) -> bool:
         """Tell whether a host may lose its disk, and if so, count it as lost."""
-        if self.is_static and host.startswith("n"):
+        if host.startswith("n") and (self.is_static or self._unreachable()):
             return False
         key = key_of(host, self.disks[host])
         for voters in self.judges.voter_sets():
@@ -292,7 +297,7 @@ class RaftScene:
                 self._move(host)
             case "slow", (str(host), int(delay_ms), int(for_ms)):
                 self._slow[host] = delay_ms
-                self.world.later(for_ms, partial(self._slow.pop, host, 0))
+                self.world.later(for_ms, partial(self._quicken, host))
             case "poison", (str(host),):
                 self._poisoned[host] = None
             case ("hurry" | "resign") as what, (str(host),):
@@ -301,6 +306,9 @@ class RaftScene:
                     self.input(controller, getattr(controller, what))
             case what, arguments:
                 raise AssertionError(f"nobody knows how to {what} with {arguments}")
+
+    def _quicken(self, host: str) -> None:
+        self._slow.pop(host, None)
 
     def _add(self, host: str, chooser: int) -> None:
         """Add a controller with the disk that it has now; ask whoever leads, claimed or not."""
@@ -357,8 +365,9 @@ class RaftScene:
         claimants = self.claimants()
         if self.is_static or not claimants or self._unreachable():
             return
-        if len(claimants[-1].quorum.node.voters.current) < 3:
-            # The other one would have nobody to turn to.
+        voters = claimants[-1].quorum.node.voters.current
+        if len(voters) < 3 or any(voter.key in self._lost for voter in voters.voters):
+            # Those that are left would have nobody to turn to.
             return
         self.ports[host] += 1
         self.world.kill(host)

@@ -10,7 +10,7 @@ from barnabas.raft.states import Leader
 from barnabas.records.batch import HEADER_BYTES, CorruptBatch, batches, verify
 from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import records
-from barnabas.sim.profiles.raft.disks import Batch, snapshots_on
+from barnabas.sim.profiles.raft.disks import Batch, content_of, snapshots_on
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
 from barnabas.sim.profiles.raft.table import Table, entry_of
@@ -48,9 +48,9 @@ class SnapshotValid(Oracle):
         self._ghost: Final = ghost
 
     def opened(self, life: Life) -> None:
-        for snapshot, data in snapshots_on(life.home.disk, durable=False).items():
+        for snapshot, node in snapshots_on(life.home.disk, durable=False).items():
             if snapshot != BOOTSTRAP:
-                self._examine(life, snapshot, data)
+                self._examine(life, snapshot, content_of(node, durable=False))
 
     def step(self, step: Step) -> None:
         match step.event:
@@ -59,16 +59,21 @@ class SnapshotValid(Oracle):
             case _:
                 return
         life = step.life
-        if isinstance(step.event, SnapshotTaken) and snapshot.end_offset > step.before.high_watermark:
+        if (
+            isinstance(step.event, SnapshotTaken)
+            and snapshot.end_offset > step.before.high_watermark
+        ):
             story = f"{life}: {snapshot} above {step.before.high_watermark}"
             raise Violation("R-28", story, "a snapshot of the future")
         if snapshot not in life.node.outline.snapshots:
             # A newer one was fetched while this one was written: it is of no use to anybody.
             return
-        data = snapshots_on(life.home.disk, durable=True).get(snapshot)
-        if data is None:
-            raise Violation("R-28", f"{life}: {snapshot} is not durable", "seen before it is durable")
-        self._examine(life, snapshot, data)
+        node = snapshots_on(life.home.disk, durable=True).get(snapshot)
+        if node is None:
+            raise Violation(
+                "R-28", f"{life}: {snapshot} is not durable", "seen before it is durable"
+            )
+        self._examine(life, snapshot, content_of(node, durable=True))
 
     def _examine(self, life: Life, snapshot: SnapshotId, data: bytes) -> None:
         found, end = table_in(data), snapshot.end_offset
@@ -100,7 +105,9 @@ class SnapshotCoversStart(Oracle):
             match effect:
                 case CleanLog(first) if step.before.snapshot is not None:
                     if first.rank > step.before.snapshot.rank:
-                        story = f"{step.life} cleans up to {first}, newest is {step.before.snapshot}"
+                        story = (
+                            f"{step.life} cleans up to {first}, newest is {step.before.snapshot}"
+                        )
                         raise Violation("R-29", story, "the newest snapshot goes")
                 case _:
                     pass
@@ -150,5 +157,7 @@ class LogBounded(Oracle):
             total = sum(batch.size_bytes for batch in above)
             largest = max((batch.size_bytes for batch in above), default=HEADER_BYTES)
             if total > 2 * self._threshold_bytes + largest:
-                story = f"{life} holds {total} bytes above {latest}, due every {self._threshold_bytes}"
+                story = (
+                    f"{life} holds {total} bytes above {latest}, due every {self._threshold_bytes}"
+                )
                 raise Violation("RL-8", story, "a log without snapshots")

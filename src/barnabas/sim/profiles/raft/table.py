@@ -12,6 +12,7 @@ from typing import Final
 from zlib import crc32
 
 from barnabas.model.value import value
+from barnabas.runtime.disk import Buffer
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.metadata_records import decode_record, encode_record
 
@@ -57,8 +58,8 @@ def encode(record: ConfigRecord) -> bytes:
     return encode_record(record, VERSION)
 
 
-def entry_of(data: bytes | bytearray | memoryview) -> ConfigRecord:
+def entry_of(data: Buffer) -> ConfigRecord:
     """Read a record."""
-    message, _ = decode_record(data)
+    message, _ = decode_record(bytes(data))
     assert isinstance(message, ConfigRecord), f"{type(message).__name__} is no row of a table"
     return message

@@ -28,7 +28,15 @@ from barnabas.raft.voters import ReplicaKey
 from barnabas.sim.probes import Moment
 from barnabas.sim.profiles.raft.disks import LogView
 from barnabas.sim.profiles.raft.durability import newly_durable
-from barnabas.sim.profiles.raft.lives import Asked, Home, Life, Oracle, Step, facts_of
+from barnabas.sim.profiles.raft.lives import (
+    Asked,
+    Home,
+    Life,
+    Oracle,
+    Step,
+    changes_in,
+    facts_of,
+)
 from barnabas.sim.world import Violation, World
 
 
@@ -43,6 +51,7 @@ class Watch:
         self._world: Final = world
         self._oracles: Final = oracles
         self._opened: Final = self._hooks(Oracle.opened)
+        self._changed: Final = self._hooks(Oracle.changed)
         self._stepped: Final = self._hooks(Oracle.step)
         self._read: Final = self._hooks(Oracle.read)
         self._flushed: Final = self._hooks(Oracle.flushed)
@@ -67,7 +76,7 @@ class Watch:
         outline = quorum.node.outline
         life.log.restart(outline.start_offset)
         home.begin_at(outline.start_offset)
-        self._asked(life, self._opened, life)
+        self._ask(self._opened, life)
         self._moved[life] = None
         self._catch_up(life)
         return life
@@ -92,16 +101,19 @@ class Watch:
         answered = None
         if isinstance(event, Answered | Unanswered):
             answered = life.asked.pop(event.request, None)
-        step = Step(life, at_ms, event, effects, before, after, answered, life.stint)
+        changes = changes_in(before.state, event, effects)
+        step = Step(life, at_ms, event, effects, before, after, answered, life.stint, changes)
         life.facts = after
-        for old, new in step.changes:
+        for old, new in changes:
             life.stint += (type(old), old.epoch) != (type(new), new.epoch)
         self._moved[life] = None
         if isinstance(event, Flushed) and life.unread_from is None:
             # What the step rests on; the log was read when it was written.
             self._look_at_flush(life)
         self._note_effects(step)
-        self._asked(life, self._stepped, step)
+        self._ask(self._stepped, step)
+        if changes:
+            self._ask(self._changed, step)
 
     def _note_effects(self, step: Step) -> None:
         life = step.life
@@ -165,7 +177,7 @@ class Watch:
                 start_epoch = 0
             life.verified = max(life.verified, outline.start_offset)
             new = log.read_on(outline.end_offset, start_epoch)
-            self._asked(life, self._read, life, new)
+            self._ask(self._read, life, new)
         self._look_at_flush(life)
 
     def _look_at_flush(self, life: Life) -> None:
@@ -177,7 +189,7 @@ class Watch:
             self._world.found(violation)
             return
         life.home.durable.extend(durable)
-        self._asked(life, self._flushed, life, durable)
+        self._ask(self._flushed, life, durable)
 
     def finish(self) -> None:
         """Look at everybody once more."""
@@ -191,13 +203,12 @@ class Watch:
         process = self._world.hosts[life.home.host].process
         return process is not None and process.name == life.name
 
-    def _asked(self, life: Life, hooks: Sequence[Callable[..., None]], *facts: object) -> None:
-        for hook in hooks:
-            try:
+    def _ask(self, hooks: Sequence[Callable[..., None]], *facts: object) -> None:
+        try:
+            for hook in hooks:
                 hook(*facts)
-            except Violation as violation:
-                self._world.found(violation)
-                return
+        except Violation as violation:
+            self._world.found(violation)
 
 
 def told(state: State) -> str:

@@ -1,0 +1,1 @@
+"""Tests of what is simulated of the quorum."""
