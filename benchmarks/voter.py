@@ -167,9 +167,7 @@ async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
         Voter(ReplicaKey(each), endpoint) for each, endpoint in enumerate(endpoints)
     )
     own = ReplicaKey(node_id, directory_of(node_id))
-    config = RaftConfig(
-        own, CLUSTER, endpoints[node_id], fetch_timeout_ms=FETCH_TIMEOUT_MS
-    )
+    config = RaftConfig(own, CLUSTER, endpoints[node_id], fetch_timeout_ms=FETCH_TIMEOUT_MS)
     address = Address("127.0.0.1", asked.ports[node_id])
     board = Board(runtime, node_id, asked)
     board.attach(await open_member(runtime, config, asked.directory, [address], voters))
