@@ -399,16 +399,16 @@ class PartitionLog:
         try:
             if offset < below:
                 for segment in self.segments[self.floor(offset) :]:
-                    found = segment.find(offset)
+                    found = segment.locate(offset)
                     if found is not None:
                         break
                     # Compaction left nothing between here and the next segment.
                 else:
                     raise CorruptLog(f"{self}: nothing at {offset}, below the end")
-                position, header = found
-                limit = self._position_of(below, segment)
-                wanted = max(max_bytes, header.size_bytes) if at_least_one else max_bytes
-                return segment, segment.slice(position, max(0, min(wanted, limit - position)))
+                position, size = found
+                wanted = size if at_least_one and size > max_bytes else max_bytes
+                room = segment.position_of(below) - position
+                return segment, segment.slice(position, max(0, min(wanted, room)))
         except OSError as error:
             raise self.home.health.fail(error) from error
         return self.segments[-1], self.segments[-1].slice(0, 0)
@@ -416,12 +416,6 @@ class PartitionLog:
     def floor(self, offset: int) -> int:
         """Return the index of the segment in which an offset lies or would lie."""
         return max(0, bisect_right(self._bases, offset) - 1)
-
-    def _position_of(self, offset: int, segment: Segment) -> int:
-        if offset >= segment.next_offset:
-            return segment.size_bytes
-        found = segment.find(offset)
-        return found[0] if found is not None else segment.size_bytes
 
     def aborted_in(self, segment: Segment, part: Slice, offset: int) -> list[AbortedTransaction]:
         """Return the aborted transactions of which a reader of this slice has to know.

@@ -19,15 +19,15 @@ and of those who use them (clients, followers).
 Fixed by Kafka's LogSegment.java: when an index entry is due, and which offset it names.
 """
 
+import struct
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.log.aborted import AbortedIndex
 from barnabas.log.config import INT_MAX
 from barnabas.log.index import OffsetIndex, TimeIndex
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.model.errors import CorruptLog
-from barnabas.model.value import value
 from barnabas.records import legacy
 from barnabas.records.batch import (
     HEADER_BYTES,
@@ -53,10 +53,15 @@ RESERVE_BYTES: Final = 4 << 20
 
 REWRITE_BYTES: Final = 1 << 20
 
+# As much of a header as tells where a batch ends: base offset, length, magic, last offset delta.
+BOUNDS: Final = struct.Struct(">qi4xb6xi")
 
-@value
-class Slice:
-    """Bytes of a log as they lie in a file, fit for ``Connection.send_file``."""
+
+class Slice(NamedTuple):
+    """Bytes of a log as they lie in a file, fit for ``Connection.send_file``.
+
+    A named tuple because one is made for every partition of every fetch.
+    """
 
     file: File
     position: int
@@ -95,6 +100,8 @@ class Segment:
         self._index_interval_bytes: Final = index_interval_bytes
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
+        # The offset that was asked for last as a reader's bound, and its position.
+        self._bound = (-1, 0)
         self._reserve_to = self._reserved = 0
         self._doubted_from: int | None = None
         self._closed = False
@@ -211,6 +218,49 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """Return where the first batch is that ends at or after an offset, with its header."""
+        found = self.locate(offset)
+        return next(self.headers(found[0])) if found is not None else None
+
+    def locate(self, offset: int) -> tuple[int, int] | None:
+        """Return where the first batch is that ends at or after an offset, and its size.
+
+        This is the hot path of every fetch, so nothing is read but where batches begin and end.
+        What is not as it should be is left to ``_found``, which can tell what it is.
+        """
+        low, high = self.offsets.around(offset)
+        if high - low > WINDOW_BYTES:
+            # Likely the batch at ``low`` takes all the space, and whoever goes on reading asks
+            # for the offset behind it.
+            front = self.file.read(high, BOUNDS.size)
+            if len(front) == BOUNDS.size:
+                base, length, magic, delta = BOUNDS.unpack(front)
+                end = high + LOG_OVERHEAD_BYTES + length
+                if magic == MAGIC and base <= offset <= base + delta and end <= self.size_bytes:
+                    return high, end - high
+        return self._walk(low, offset) or self._found(offset)
+
+    def _walk(self, start: int, offset: int) -> tuple[int, int] | None:
+        """Go from batch to batch up to one that ends at or after an offset."""
+        unpack, size_bytes, position = BOUNDS.unpack_from, self.size_bytes, start
+        while position < size_bytes:
+            window, at = self.file.read(position, WINDOW_BYTES), 0
+            while at + BOUNDS.size <= len(window):
+                base, length, magic, delta = unpack(window, at)
+                if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                    return None
+                size, last = LOG_OVERHEAD_BYTES + length, base + delta
+                if last >= offset:
+                    # What an entry leads to ends at or before the offset that is asked for.
+                    misled = last > offset and position + at == start > 0
+                    cut_short = position + at + size > size_bytes
+                    return None if misled or cut_short else (position + at, size)
+                at += size
+            if not at:
+                return None
+            position += at
+        return None
+
+    def _found(self, offset: int) -> tuple[int, int] | None:
         try:
             return self._search(self.offsets.position_below(offset), offset)
         except CorruptLog:
@@ -221,7 +271,7 @@ class Segment:
         self.reindex()
         return self._search(self.offsets.position_below(offset), offset)
 
-    def _search(self, position: int, offset: int) -> tuple[int, BatchHeader] | None:
+    def _search(self, position: int, offset: int) -> tuple[int, int] | None:
         if position > 0 and position >= self.size_bytes:
             raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, behind the end")
         for at, header in self.headers(position):
@@ -229,8 +279,23 @@ class Segment:
                 # An entry names the last offset of what begins there, and it is at most ours.
                 raise CorruptLog(f"{self.offsets.path}: entry for {offset} leads to {header}")
             if header.last_offset >= offset:
-                return at, header
+                return at, header.size_bytes
         return None
+
+    def position_of(self, offset: int) -> int:
+        """Return where the batches begin that end at or after an offset.
+
+        All readers of a partition are bound by the same offset, which moves once for many reads:
+        so the last answer is kept.
+        """
+        if offset >= self.next_offset:
+            return self.size_bytes
+        known, position = self._bound
+        if known != offset:
+            found = self.locate(offset)
+            position = found[0] if found is not None else self.size_bytes
+            self._bound = (offset, position)
+        return position
 
     def slice(self, position: int, size_bytes: int) -> Slice:
         """Return bytes of the segment."""
@@ -297,6 +362,7 @@ class Segment:
     def truncate(self, offset: int) -> None:
         """Remove every batch that reaches to an offset or behind it.  Makes nothing durable."""
         self.revive()
+        self._bound = (-1, 0)
         found = self.find(offset)
         self.offsets.truncate(offset)
         self.times.truncate(offset)
