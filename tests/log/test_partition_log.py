@@ -513,6 +513,26 @@ def test_preallocated_space_is_written_over() -> None:
     assert content(machine.log(config)) == held
 
 
+def test_space_is_reserved_in_a_new_log_in_one_that_was_opened_and_after_a_cut() -> None:
+    machine = Machine()
+    config = LogConfig(preallocate=True, segment_bytes=8000)
+
+    def reserved(log: PartitionLog) -> bool:
+        log.append_as_leader(batch(b"a"), 1, NOW)
+        return log.segments[-1].file.size() == 8000
+
+    log = filled(machine, 10, config)
+    assert reserved(log)
+    run(log.truncate(4, NOW))
+    assert reserved(log)
+    run(machine.directory_of().close(1))
+    machine.start()
+    log = machine.log(replace(config, preallocate=False))
+    assert not reserved(log)
+    log.configure(config)
+    assert reserved(log)
+
+
 def test_the_index_of_a_segment_that_was_flushed_before_it_rolled_is_durable() -> None:
     machine = Machine()
     log = filled(machine, 10)

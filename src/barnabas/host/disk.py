@@ -298,8 +298,12 @@ class HostFile:
             self._lost = error
             group += self._waiters
             self._waiters = []
-        for waiter in group:
-            answer(waiter, error, self._path)
+            for waiter in group:
+                answer(waiter, error, self._path)
+        else:
+            for waiter in group:
+                if not waiter.done():
+                    waiter.set_result(None)
         if self._waiters:
             loop.call_soon(self._flush, loop)
         else:

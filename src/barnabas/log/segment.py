@@ -102,7 +102,8 @@ class Segment:
         self._unindexed_bytes = 0
         # The offset that was asked for last as a reader's bound, and its position.
         self._bound = (-1, 0)
-        self._reserve_to = self._reserved = 0
+        # Up to where space may be reserved ahead of appends, and up to where it is.
+        self.reserve_to = self._reserved = 0
         self._doubted_from: int | None = None
         self._closed = False
 
@@ -123,7 +124,7 @@ class Segment:
         path = f"{directory}/{segment_file(base_offset, LOG)}{suffix}"
         file = disk.open(path, "exclusive")
         segment = cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
-        segment._reserve_to = reserve_bytes
+        segment.reserve_to = reserve_bytes
         return segment
 
     @classmethod
@@ -155,8 +156,8 @@ class Segment:
         ``timestamp`` is the youngest in them, ``timestamp_offset`` the last offset of its batch.
         """
         position = self.size_bytes
-        if self._reserved < position + size_bytes <= self._reserve_to:
-            self._reserved = min(self._reserve_to, position + size_bytes + RESERVE_BYTES)
+        if self._reserved < position + size_bytes <= self.reserve_to:
+            self._reserved = min(self.reserve_to, position + size_bytes + RESERVE_BYTES)
             self.file.allocate(self._reserved)
         self.file.write(position, parts)
         # The offsets are taken from here on, whatever becomes of an index: were an error to come
@@ -372,7 +373,7 @@ class Segment:
             return
         position, header = found
         self.file.truncate(position)
-        self.size_bytes = position
+        self.size_bytes = self._reserved = position
         self.next_offset = min(header.base_offset, offset)
         self._unindexed_bytes = 0
         if position == 0:
