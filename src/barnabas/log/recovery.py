@@ -359,14 +359,16 @@ class Recovery:
             window = memoryview(self._buffer)[: size - position]
             count = segment.file.read_into(position, window)
             taken, wanted = self._take(segment, window[:count], position)
+            if taken and segment.next_offset > self.recovery_point:
+                begin = max(position, segment.position_of(self.recovery_point))
+                segment.rewrite(begin, window[begin - position : taken])
             position += taken
             self._bytes_read += taken
             await self._report(
                 Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
             )
         segment.size_bytes = position
-        found = segment.find(self.recovery_point)
-        segment.doubt(found[0] if found is not None else position)
+        segment.rewrite_size()
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
         """Take the batches of a window into indexes, epochs and producers.

@@ -51,8 +51,6 @@ WINDOW_BYTES: Final = 4096
 # them at once would keep everybody waiting.
 RESERVE_BYTES: Final = 4 << 20
 
-REWRITE_BYTES: Final = 1 << 20
-
 # As much of a header as tells where a batch ends: base offset, length, magic, last offset delta.
 BOUNDS: Final = struct.Struct(">qi4xb6xi")
 
@@ -104,7 +102,6 @@ class Segment:
         self._bound = (-1, 0)
         # Up to where space may be reserved ahead of appends, and up to where it is.
         self.reserve_to = self._reserved = 0
-        self._doubted_from: int | None = None
         self._closed = False
 
     def __repr__(self) -> str:
@@ -383,15 +380,15 @@ class Segment:
             if kept.max_timestamp > self._youngest[0]:
                 self._youngest = (kept.max_timestamp, kept.last_offset)
 
-    def doubt(self, position: int) -> None:
-        """Take it that from a position on the disk may not have what reading shows.
+    def rewrite(self, position: int, data: Buffer) -> None:
+        """Write again what was read at a position, so that the next sync has it to write."""
+        self.file.write(position, [data])
 
-        After a sync that failed, a process that starts anew reads from memory what the device
-        never got, and a further sync succeeds because nothing is to be written any more.  What
-        nobody has seen a sync succeed for is therefore written again before it is synced, and so
-        is the size of the file.
-        """
-        self._doubted_from = position
+    def rewrite_size(self) -> None:
+        """Let the next sync have the size of the file to write, too."""
+        size = self.file.size()
+        self.file.truncate(size + 1)
+        self.file.truncate(size)
 
     async def sync(self) -> None:
         """Return when everything in the segment is durable, the names of its files excepted.
@@ -400,14 +397,6 @@ class Segment:
         """
         if self._closed:
             return
-        if self._doubted_from is not None:
-            position, self._doubted_from = self._doubted_from, None
-            size = self.file.size()
-            self.file.truncate(size + 1)
-            self.file.truncate(size)
-            for at in range(position, self.size_bytes, REWRITE_BYTES):
-                count = min(REWRITE_BYTES, self.size_bytes - at)
-                self.file.write(at, [self.file.read(at, count)])
         await self.file.sync()
         if not self.offsets.is_live and not self._closed:
             await self.offsets.sync()
