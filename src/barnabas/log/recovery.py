@@ -35,6 +35,7 @@ what it would remove again.
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """
 
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
@@ -64,7 +65,6 @@ from barnabas.model.value import value
 from barnabas.records import legacy
 from barnabas.records.batch import (
     CHECKED_FROM,
-    HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
@@ -75,6 +75,10 @@ from barnabas.records.batch import (
 )
 from barnabas.records.checksum import crc32c
 from barnabas.runtime.disk import Disk
+
+# Of a header: base offset, length, epoch, magic, checksum, last offset delta, the youngest
+# timestamp, producer id.
+NEEDED: Final = struct.Struct(">qiibI2xi8xqq")
 
 # Read at once; larger batches are read whole.
 CHUNK_BYTES: Final = 1 << 20
@@ -150,24 +154,27 @@ async def settle_names(disk: Disk, directory: str) -> None:
     and only then removes what they replace.  So a ``.cleaned`` file says that nothing was replaced
     yet, also by the ``.swap`` files beside it, and swap files alone say that their contents count.
     """
-    parts = [(name, part) for name in disk.names(directory) if (part := segment_part(name))]
+    names = disk.names(directory)
+    parts = [(name, part) for name in names if (part := segment_part(name))]
     began = min((base for _, (base, kind) in parts if kind.endswith(CLEANED)), default=None)
-    swaps = []
+    swaps, gone = [], []
     for name, (base, kind) in parts:
         undone = kind.endswith(SWAP) and began is not None and base >= began
         if undone or kind.endswith((CLEANED, DELETED)):
-            disk.remove(f"{directory}/{name}")
+            gone.append(name)
         elif kind.endswith(SWAP):
             swaps.append((name, base, kind))
-    for name in disk.names(directory):
-        if name.endswith(TEMPORARY) and name.startswith((EPOCH_CHECKPOINT, PARTITION_METADATA)):
-            disk.remove(f"{directory}/{name}")
+    temporary = (EPOCH_CHECKPOINT, PARTITION_METADATA)
+    gone += [name for name in names if name.endswith(TEMPORARY) and name.startswith(temporary)]
     covered = [swap_range(disk, directory, base) for _, base, kind in swaps if kind == LOG + SWAP]
     for name, (base, kind) in parts:
         if kind in SEGMENT_FILES and any(low <= base < high for low, high in covered):
-            disk.remove(f"{directory}/{name}")
-    # Durable before the renames: were a new index to appear beside an old log, it would lie.
-    await disk.sync_directory(directory)
+            gone.append(name)
+    for name in gone:
+        disk.remove(f"{directory}/{name}")
+    if swaps:
+        # Durable before the renames: were a new index to appear beside an old log, it would lie.
+        await disk.sync_directory(directory)
     for name, _, _ in swaps:
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP)}")
     logs = {offset_of(name, LOG) for name in disk.names(directory)}
@@ -176,7 +183,9 @@ async def settle_names(disk: Disk, directory: str) -> None:
             path = f"{directory}/{name}"
             if disk.exists(path):
                 disk.remove(path)
-    await disk.sync_directory(directory)
+                gone.append(name)
+    if gone or swaps:
+        await disk.sync_directory(directory)
 
 
 def swap_range(disk: Disk, directory: str, base: int) -> tuple[int, int]:
@@ -368,7 +377,8 @@ class Recovery:
                 Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
             )
         segment.size_bytes = position
-        segment.rewrite_size()
+        if segment.next_offset > self.recovery_point:
+            segment.rewrite_size()
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
         """Take the batches of a window into indexes, epochs and producers.
@@ -377,14 +387,12 @@ class Recovery:
         there is none that can be believed.  The header is taken apart here rather than by
         ``header_at``, because recovery does this for every batch and little else.
         """
-        unpack, index, crc_of = HEADER.unpack_from, segment.index_batch, crc32c
+        unpack, note, crc_of = NEEDED.unpack_from, segment.note, crc32c
         count, last_fitting = len(view), segment.base_offset + INT_MAX
         at, latest, expected = 0, self.epochs.latest, segment.next_offset
         may_have_gaps = self._config.compact
         while count - at >= HEADER_BYTES:
-            base, length, epoch, magic, crc, _, delta, _, timestamp, producer, _, _, _ = unpack(
-                view, at
-            )
+            base, length, epoch, magic, crc, delta, timestamp, producer = unpack(view, at)
             end = at + LOG_OVERHEAD_BYTES + length
             if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
                 old = old_message(view, at)
@@ -409,7 +417,7 @@ class Recovery:
             if epoch > latest:
                 self.epochs.assign(epoch, self._begin_of(epoch, base))
                 latest = epoch
-            index(start + at, end - at, last, timestamp)
+            note(start + at, end - at, last, timestamp, last)
             segment.next_offset = expected = last + 1
             at = end
         self.producers.end_offset = expected

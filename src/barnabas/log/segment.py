@@ -161,11 +161,12 @@ class Segment:
         # between, the next append would use them again (KAFKA-7866).
         self.size_bytes = position + size_bytes
         self.next_offset = last_offset + 1
-        self._note(position, size_bytes, last_offset, timestamp, timestamp_offset)
+        self.note(position, size_bytes, last_offset, timestamp, timestamp_offset)
 
-    def _note(
+    def note(
         self, position: int, size_bytes: int, last_offset: int, timestamp: int, of_offset: int
     ) -> None:
+        """Enter what lies at a position into the indexes; it may be several batches."""
         if position == 0:
             self.first_timestamp = timestamp
         youngest = self._youngest or self.youngest
@@ -317,22 +318,19 @@ class Segment:
         self._youngest = None
 
     def begin_indexes(self) -> None:
-        """Forget the indexes, to have them built by ``index_batch``."""
+        """Forget the indexes, to have them built by ``note``."""
         self.offsets.reset()
         self.times.reset()
         self._youngest = (NO_TIMESTAMP, self.base_offset)
         self._unindexed_bytes = 0
         self.first_timestamp = None
 
-    def index_batch(self, position: int, size_bytes: int, last_offset: int, timestamp: int) -> None:
-        """Enter a batch that lies in the segment into the indexes."""
-        self._note(position, size_bytes, last_offset, timestamp, last_offset)
-
     def reindex(self) -> None:
         """Build the indexes of a settled segment anew from its batches."""
         self.begin_indexes()
         for position, header in self.headers():
-            self.index_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            last, timestamp = header.last_offset, header.max_timestamp
+            self.note(position, header.size_bytes, last, timestamp, last)
         self.settle()
 
     # --- the turns of its life -------------------------------------------------------------------
