@@ -347,6 +347,36 @@ def test_a_flush_vouches_only_for_what_was_there_when_it_began() -> None:
     assert log.recovery_point == 4
 
 
+def test_a_flush_makes_the_epochs_durable_that_appends_have_begun() -> None:
+    machine = Machine()
+    log = filled(machine, 2)
+    run(log.flush())
+    log.append_as_leader(batch(b"a"), 7, NOW)
+    assert run(log.flush()) == 5
+    machine.crash("prefix")
+    path = f"{log.directory}/leader-epoch-checkpoint"
+    assert machine.process.open(path, "read").read(0, 99) == b"0\n2\n1 0\n7 4\n"
+
+
+def test_a_segment_that_was_rolled_during_a_flush_is_durable_after_the_next() -> None:
+    machine = Machine()
+    log = filled(machine, 10)
+    run(log.flush())
+    log.append_as_leader(batch(b"a"), 1, NOW)
+    machine.hold()
+    flush = log.flush()
+    flush.send(None)
+    log.append_as_leader(batch(b"b"), 1, NOW)
+    log.roll(NOW)
+    log.append_as_leader(batch(b"c"), 1, NOW)
+    machine.let_go()
+    assert run(flush) == 21
+    held = content(log)
+    assert run(log.flush()) == log.recovery_point == 23
+    machine.crash("prefix")
+    assert content(machine.log()) == held
+
+
 def test_an_epoch_is_durable_before_its_leader_writes() -> None:
     machine = Machine()
     log = filled(machine, 2)
