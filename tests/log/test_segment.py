@@ -213,13 +213,14 @@ def test_the_files_of_a_segment_end_with_its_log() -> None:
     assert segment.names() == [segment.path(kind) for kind in (TIME_INDEX, INDEX, LOG)]
 
 
-def test_an_index_that_leads_behind_the_end_is_noticed() -> None:
+@pytest.mark.parametrize("lie", [10**6, -(2**31), -1000])
+def test_an_index_that_leads_out_of_the_log_is_noticed(lie: int) -> None:
     machine = Machine()
     segment = filled(machine)
     segment.settle()
     entries = machine.process.open(segment.path(INDEX), "write")
     for number in range(len(segment.offsets)):
-        entries.write(8 * number + 4, [(10**6 + number).to_bytes(4)])
+        entries.write(8 * number + 4, [(lie + number).to_bytes(4, signed=True)])
     found = segment.find(150)
     assert found is not None
     assert found[1].base_offset == 150

@@ -23,14 +23,14 @@ offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a
 does not: below the offset up to where a log is known to be compacted, which was durable before it
 took the place of something, a gap between segments is none.
 
-What has been read is then written again and flushed, and only that moves the recovery point
+What has been read is written again at once, then flushed, and only that moves the recovery point
 (KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
 sync that failed, then what was read came from memory.  The device may hold an older tail and nobody
 would ever write the newer one, since the kernel calls it clean.  A log that went on from there and
 then lost power would go back to bytes that it has seen cut off.
 
 Running it again after a crash in the middle gives the same log: until the flush it only removes
-what it would remove again.
+what it would remove again, and writes what is there.
 
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """

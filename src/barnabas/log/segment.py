@@ -227,7 +227,7 @@ class Segment:
         What is not as it should be is left to ``_found``, which can tell what it is.
         """
         low, high = self.offsets.around(offset)
-        if high - low > WINDOW_BYTES:
+        if 0 <= low < high - WINDOW_BYTES:
             # Likely the batch at ``low`` takes all the space, and whoever goes on reading asks
             # for the offset behind it.
             front = self.file.read(high, BOUNDS.size)
@@ -241,7 +241,7 @@ class Segment:
     def _walk(self, start: int, offset: int) -> tuple[int, int] | None:
         """Go from batch to batch up to one that ends at or after an offset."""
         unpack, size_bytes, position = BOUNDS.unpack_from, self.size_bytes, start
-        while position < size_bytes:
+        while 0 <= position < size_bytes:
             window, at = self.file.read(position, WINDOW_BYTES), 0
             while at + BOUNDS.size <= len(window):
                 base, length, magic, delta = unpack(window, at)
@@ -271,8 +271,8 @@ class Segment:
         return self._search(self.offsets.position_below(offset), offset)
 
     def _search(self, position: int, offset: int) -> tuple[int, int] | None:
-        if position > 0 and position >= self.size_bytes:
-            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, behind the end")
+        if position and not 0 < position < self.size_bytes:
+            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, not into the log")
         for at, header in self.headers(position):
             if at == position > 0 and header.last_offset > offset:
                 # An entry names the last offset of what begins there, and it is at most ours.
