@@ -495,6 +495,28 @@ def test_a_log_may_begin_anew_anywhere(offset: int) -> None:
     assert (again.start_offset, again.end_offset) == (offset, offset + 1)
 
 
+def test_while_a_log_begins_anew_it_may_be_flushed_and_configured() -> None:
+    machine = Machine()
+    log = filled(machine)
+    run(log.flush())
+    machine.hold()
+    restart = log.restart_at(500, NOW)
+    flushes = []
+    waiting = True
+    while waiting:
+        try:
+            restart.send(None)
+        except StopIteration:
+            waiting = False
+        log.configure(replace(SMALL, preallocate=True))
+        flushes.append(log.flush())
+        flushes[-1].send(None)
+    machine.let_go()
+    assert len(flushes) > len(log.segments)
+    assert all(run(flush) <= 500 for flush in flushes)
+    assert log.recovery_point == log.end_offset == 500
+
+
 def test_a_cut_below_the_first_segment_begins_anew() -> None:
     log = filled(Machine(), 3)
     run(log.restart_at(100, NOW))

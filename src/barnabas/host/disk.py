@@ -298,12 +298,8 @@ class HostFile:
             self._lost = error
             group += self._waiters
             self._waiters = []
-            for waiter in group:
-                answer(waiter, error, self._path)
-        else:
-            for waiter in group:
-                if not waiter.done():
-                    waiter.set_result(None)
+        for waiter in group:
+            answer(waiter, error, self._path)
         if self._waiters:
             loop.call_soon(self._flush, loop)
         else:

@@ -135,7 +135,9 @@ class PartitionLog:
     def configure(self, config: LogConfig) -> None:
         """Behave differently from now on."""
         self.config = config
-        self.segments[-1].reserve_to = config.reserved_bytes
+        for active in self.segments[-1:]:
+            # None while the log begins anew: the segment it then gets is made by these rules.
+            active.reserve_to = config.reserved_bytes
         self._rules = config.rules()
         # A time index has at most as many entries as the offset index, and they are larger.
         self._time_entries_max = config.segment_index_bytes // TIME_ENTRY.size
@@ -511,7 +513,8 @@ class PartitionLog:
     def _has_grown_only(self) -> bool:
         """Tell whether since the last flush nothing but the active segment has changed."""
         return not (
-            self._rolled
+            self._cutting
+            or self._rolled
             or self._epochs_changed > self._epochs_synced
             or self._names_changed > self._names_synced
             or self.recovery_point < self._bases[-1]
