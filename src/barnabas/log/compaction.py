@@ -263,18 +263,17 @@ class Round:
     def _kept(self, data: bytes, header: BatchHeader, target: Segment) -> bytes | None:
         """Return a batch as it is to be kept, or None if it goes."""
         horizon = header.delete_horizon_ms
-        body = bytes(body_of(data, 0, header))
         if header.is_control:
             ended = self._fate.marker(data, header)
             spent = ended is None or not ended.has_records
             if ended is not None and ended.aborted is not None and not spent:
                 target.aborted.append(ended.aborted)
             gone = spent and horizon is not None and horizon <= self._wall_ms
-            kept = [] if gone or not header.record_count else [body]
+            kept = [] if gone or not header.record_count else [bytes(body_of(data, 0, header))]
             count, dated = header.record_count, spent
         else:
             gone = self._fate.is_aborted(header)
-            kept, dated = ([], False) if gone else self._survivors(body, header)
+            kept, dated = ([], False) if gone else self._survivors(data, header)
             count = len(kept)
         if not kept:
             return emptied(header) if self._keeps_place(header) else None
@@ -289,8 +288,9 @@ class Round:
             )
         return built(header, entries)
 
-    def _survivors(self, body: bytes, header: BatchHeader) -> tuple[list[bytes], bool]:
+    def _survivors(self, data: bytes, header: BatchHeader) -> tuple[list[bytes], bool]:
         """Return the records that are kept, as they are, and whether a tombstone is among them."""
+        body = bytes(body_of(data, 0, header))
         latest, mapped_end = self._latest, self._mapped_end
         horizon = header.delete_horizon_ms
         keeps_tombstones = horizon is None or self._wall_ms < horizon
