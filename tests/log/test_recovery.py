@@ -327,6 +327,28 @@ def test_space_that_a_settled_segment_gave_back_is_no_part_of_it(
     assert content(machine.log(config)) == held
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_recovery_that_is_cut_short_takes_no_later_segment_with_it(
+    profile: Profile, seed: int
+) -> None:
+    # Found by seed 7132 of the log profile.  (1) Two segments are flushed, and no checkpoint says
+    # so; (2) the process dies; (3) the next one reads them, makes the first a byte longer and as
+    # long as before, so that its size is written again, and fails before it has synced; (4) the
+    # power fails, and of the two sizes the disk has got the first.
+    machine = Machine(Seeded(seed))
+    log = filled(machine)
+    run(log.flush())
+    held = content(log)
+    machine.crash()
+    directory = machine.directory()
+    machine.disk.inject(Injection("sync_directory", error=EIO))
+    with pytest.raises(DirectoryFailed):
+        run(directory.open_log(ORDERS, SMALL, 0))
+    machine.crash(profile)
+    assert content(machine.log()) == held
+
+
 def test_a_batch_larger_than_what_is_read_at_once_is_read_whole() -> None:
     machine = Machine()
     config = LogConfig(max_message_bytes=1 << 23)

@@ -18,10 +18,11 @@ enough, because space may hold a whole batch of an earlier turn:
 (The cut is synced before anything is written behind it, so this takes a disk that lies as well.)
 
 Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
-segment whose name was lost, and what lies behind it goes.  Within the segments of a compacted log
-offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a segment, Kafka's
-does not: below the offset up to where a log is known to be compacted, which was durable before it
-took the place of something, a gap between segments is none.
+segment whose name was lost, or batches at the end of one, and what lies behind it goes.  Without a
+gap, what is no batch at the end of a segment is space, and only that goes.  Within the segments of
+a compacted log offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a
+segment, Kafka's does not: below the offset up to where a log is known to be compacted, which was
+durable before it took the place of something, a gap between segments is none.
 
 What has been read is written again at once, then flushed, and only that moves the recovery point
 (KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
@@ -347,12 +348,15 @@ class Recovery:
                 # one day, or what its producers wrote before would be forgotten.
                 self.snapshots.take(self.producers)
             await self._read(segment, len(doubtful) - number)
+            expected = segment.next_offset
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
-                await segment.file.sync()
-                await self._remove(trusted + number + 1)
-                break
-            expected = segment.next_offset
+                behind = doubtful[number + 1 : number + 2]
+                if not behind or behind[0].base_offset != expected:
+                    await segment.file.sync()
+                    await self._remove(trusted + number + 1)
+                    break
+                # No batch is missing: the space was reserved, or an earlier recovery was at work.
         for segment in self.segments[trusted:-1]:
             segment.settle()
 

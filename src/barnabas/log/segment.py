@@ -383,7 +383,10 @@ class Segment:
         self.file.write(position, [data])
 
     def rewrite_size(self) -> None:
-        """Let the next sync have the size of the file to write, too."""
+        """Let the next sync have the size of the file to write, too.
+
+        If the power fails now, one byte too many may stay: it is no batch, and none is missing.
+        """
         size = self.file.size()
         self.file.truncate(size + 1)
         self.file.truncate(size)
