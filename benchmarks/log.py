@@ -4,16 +4,22 @@ The other side of each row is the same bytes with nothing of ours around them: o
 one CRC-32C over the batch (no log can do less), ``fdatasync`` for all who wait, ``pread`` and
 ``sendfile`` at known positions, the checksum of a whole file.  Both sides run in turn on the same
 file system; take care that the temporary directory is on a real one, where flushing costs.
+
+What is sent is received by another process, as in life: a thread of this one would take the
+interpreter's lock away at every system call, which is three times the cost of a read.
 """
 
 import asyncio
 import os
 import socket
-import threading
+import subprocess
+import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -26,6 +32,7 @@ from barnabas.log.directory import LogDirectory
 from barnabas.log.names import TopicPartition
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.recovery import Found, open_log
+from barnabas.log.segment import RESERVE_BYTES
 from barnabas.model.ids import Uuid
 from barnabas.records.batch import HEADER_BYTES, PREFIX, header_at
 from barnabas.records.builder import BLANK, built
@@ -38,6 +45,7 @@ T = TypeVar("T")
 ORDERS: Final = TopicPartition("orders", 0)
 TOPIC_ID: Final = Uuid(bytes(range(16)))
 KEPT: Final = LogConfig(retention_ms=-1, max_message_bytes=2 << 20)
+RESERVED: Final = replace(KEPT, preallocate=True)
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -59,7 +67,7 @@ MESSAGE_BYTES: Final = 100
 def run(repetitions: int) -> Iterator[Row]:
     """Measure everything."""
     yield from appends(repetitions)
-    yield acknowledged(repetitions)
+    yield from acknowledgements(repetitions)
     yield from reads(repetitions)
     yield from recoveries(repetitions)
     yield compaction(repetitions)
@@ -80,12 +88,12 @@ def batch_of(size_bytes: int) -> bytes:
 class Bench:
     """A directory with one log, and a loop to run it on."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, config: LogConfig) -> None:
         self.path: Final = place
         self.disk: Final = HostDisk()
         self._runner: Final = asyncio.Runner()
         self.home: Final = self.run(LogDirectory.open(self.disk, place))
-        self.log: Final = self.run(self.home.create_log(ORDERS, TOPIC_ID, KEPT, 0))
+        self.log: Final = self.run(self.home.create_log(ORDERS, TOPIC_ID, config, 0))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end."""
@@ -99,10 +107,10 @@ class Bench:
 
 
 @contextmanager
-def bench() -> Iterator[Bench]:
+def bench(config: LogConfig = KEPT) -> Iterator[Bench]:
     """Make a log to measure, and remove it."""
     with TemporaryDirectory() as place:
-        made = Bench(place)
+        made = Bench(place, config)
         try:
             yield made
         finally:
@@ -131,8 +139,9 @@ def appends(repetitions: int) -> Iterator[Row]:
                 return rate(len(batch) * count, lambda: append_all(made.log, batch, count))
 
         def theirs(batch: bytes = batch, count: int = count) -> float:
-            with TemporaryDirectory() as place:
-                fd = os.open(f"{place}/raw", os.O_RDWR | os.O_CREAT)
+            # Beside a log, so that the journal has as much to do with what made it.
+            with bench() as made:
+                fd = os.open(f"{made.path}/raw", os.O_RDWR | os.O_CREAT)
                 try:
                     return rate(len(batch) * count, lambda: write_all(fd, batch, count))
                 finally:
@@ -166,48 +175,57 @@ def write_all(fd: int, batch: bytes, count: int) -> None:
 # --- Acknowledged once durable ----------------------------------------------------------------
 
 
-def acknowledged(repetitions: int) -> Row:
-    """Append and wait for the device, sixteen at a time."""
+def acknowledgements(repetitions: int) -> Iterator[Row]:
+    """Append and wait for the device, sixteen at a time; in files that grow, and in zeros."""
+    for config, space, goal in ((KEPT, "grows", ">= 0.8"), (RESERVED, "is reserved", "")):
+        # Others' flushes are in the way of both sides, so each has its turn more often.
+        mine, raw = interleaved(
+            repetitions * 5,
+            partial(acknowledged, config),
+            partial(acknowledged_raw, config.reserved_bytes > 0),
+        )
+        name = f"acknowledge durable 1 KiB, {WRITERS} writers, file {space}"
+        yield Row("log", name, "appends/s", mine, raw, "group fdatasync", goal, "more")
+
+
+def acknowledged(config: LogConfig) -> float:
+    """Let writers append to a log, and each wait for its own."""
     batch = batch_of(KIB)
+    with bench(config) as made:
 
-    def ours() -> float:
-        with bench() as made:
-
-            async def writer() -> None:
-                for _ in range(ACKNOWLEDGED):
-                    made.log.append_as_leader(batch, 0, 2000)
-                    await made.log.flush()
-
-            async def first() -> None:
-                # Makes the log's names and its epoch durable, once and for all.
+        async def writer(count: int) -> None:
+            for _ in range(count):
                 made.log.append_as_leader(batch, 0, 2000)
                 await made.log.flush()
 
-            async def all_writers() -> None:
-                await asyncio.gather(*(writer() for _ in range(WRITERS)))
+        async def all_writers() -> None:
+            await asyncio.gather(*(writer(ACKNOWLEDGED) for _ in range(WRITERS)))
 
-            made.run(first())
-            return WRITERS * ACKNOWLEDGED / timed(lambda: made.run(all_writers()))
+        # Makes the log's names and its epoch durable, once and for all.
+        made.run(writer(1))
+        return WRITERS * ACKNOWLEDGED / timed(lambda: made.run(all_writers()))
 
-    def theirs() -> float:
-        with TemporaryDirectory() as place:
-            fd = os.open(f"{place}/raw", os.O_RDWR | os.O_CREAT)
 
-            def rounds() -> None:
-                position = 0
-                for _ in range(ACKNOWLEDGED):
-                    for _ in range(WRITERS):
-                        position += os.pwritev(fd, [batch], position)
-                    os.fdatasync(fd)
+def acknowledged_raw(reserve: bool) -> float:
+    """Write as many batches to a file, and flush after as many as there are writers."""
+    batch = batch_of(KIB)
+    with bench() as made:
+        fd = os.open(f"{made.path}/raw", os.O_RDWR | os.O_CREAT)
+        if reserve:
+            os.pwrite(fd, bytes(RESERVE_BYTES), 0)
+        os.fsync(fd)
 
-            try:
-                return WRITERS * ACKNOWLEDGED / timed(rounds)
-            finally:
-                os.close(fd)
+        def rounds() -> None:
+            position = 0
+            for _ in range(ACKNOWLEDGED):
+                for _ in range(WRITERS):
+                    position += os.pwritev(fd, [batch], position)
+                os.fdatasync(fd)
 
-    mine, raw = interleaved(repetitions, ours, theirs)
-    name = f"acknowledge when durable, {WRITERS} writers, 1 KiB"
-    return Row("log", name, "appends/s", mine, raw, "group fdatasync", ">= 0.8", "more")
+        try:
+            return WRITERS * ACKNOWLEDGED / timed(rounds)
+        finally:
+            os.close(fd)
 
 
 # --- Read -------------------------------------------------------------------------------------
@@ -266,20 +284,20 @@ def spots(log: PartitionLog, batch: bytes, count: int) -> Spots:
 def sink() -> Iterator[socket.socket]:
     """Return a socket whose other end is read and forgotten."""
     near, far = socket.socketpair()
-
-    def drain() -> None:
-        room = bytearray(MIB)
-        while far.recv_into(room):
-            pass
-
-    thread = threading.Thread(target=drain, daemon=True)
-    thread.start()
-    try:
-        yield near
-    finally:
-        near.close()
-        thread.join()
+    command = [sys.executable, "-S", "-c", DRAIN, str(far.fileno())]
+    with near, subprocess.Popen(command, pass_fds=[far.fileno()]):
         far.close()
+        yield near
+        near.close()
+
+
+DRAIN: Final = """
+import socket, sys
+far, room = socket.socket(fileno=int(sys.argv[1])), bytearray(1 << 20)
+while far.recv_into(room):
+    pass
+"""
+"""Reads a socket to its end, and forgets what it read."""
 
 
 def senders(
@@ -321,10 +339,10 @@ def send(out: socket.socket, fd: int, position: int, count: int) -> None:
 
 
 def recoveries(repetitions: int) -> Iterator[Row]:
-    """Open a log of which nothing is known to be durable.
+    """Open a log after a crash: one that was flushed, and one of which nothing is durable.
 
-    Recovery checks what it reads and makes it durable (decision 0011).  The goal is about the
-    checking; the second row of each size compares with all of the work.
+    The first is read and checked, which is the goal's business.  The second is also written again
+    and flushed (decision 0011), so it is compared with all of that.
     """
     for size in (KIB, 16 * KIB, MIB):
         batch = batch_of(size)
@@ -332,24 +350,25 @@ def recoveries(repetitions: int) -> Iterator[Row]:
             append_all(made.log, batch, RECOVERED_BYTES // len(batch))
             made.run(made.log.flush())
             path = Path(made.path, str(ORDERS), f"{0:020d}.log")
-            sides = (
-                lambda made=made, path=path: recovered(made, path),
-                lambda path=path: checked(path),
-                lambda path=path: checked_and_written_again(path),
+            scan, check, mine, all_of_it = interleaved(
+                repetitions,
+                partial(recovered, made, path, made.log.end_offset),
+                partial(checked, path),
+                partial(recovered, made, path, 0),
+                partial(checked_and_written_again, path),
             )
-            mine, check, all_of_it = interleaved(repetitions, *sides)
-        name = f"recover, batches of {len(batch):,} bytes"
+        name = f"batches of {len(batch):,} bytes"
         goal = ">= 0.5" if size == MIB else ""
-        yield Row("log", name, "MB/s", mine, check, "CRC alone", goal, "more")
+        yield Row("log", f"scan, {name}", "MB/s", scan, check, "CRC alone", goal, "more")
         against = "CRC, pwrite, fdatasync"
-        yield Row("log", name, "MB/s", mine, all_of_it, against, "", "more")
+        yield Row("log", f"recover, {name}", "MB/s", mine, all_of_it, against, "", "more")
 
 
-def recovered(made: Bench, path: Path) -> float:
+def recovered(made: Bench, path: Path, recovery_point: int) -> float:
     """Open the log and leave it as after a crash."""
 
     def work() -> None:
-        found = Found(clean=False, recovery_point=0, start_offset=0)
+        found = Found(clean=False, recovery_point=recovery_point, start_offset=0)
         opening = open_log(made.disk, made.home, ORDERS, str(path.parent), KEPT, found, 0)
         made.run(opening).abandon()
 
@@ -369,13 +388,14 @@ def checked(path: Path) -> float:
 
 def checked_and_written_again(path: Path) -> float:
     """Do by bare calls what recovery has to do: read, check, write again, flush."""
+    room = memoryview(bytearray(MIB))
 
     def work() -> None:
         fd = os.open(path, os.O_RDWR)
         at = 0
-        while data := os.pread(fd, MIB, at):
-            crc32c(data)
-            at += os.pwrite(fd, data, at)
+        while count := os.preadv(fd, [room], at):
+            crc32c(room[:count])
+            at += os.pwrite(fd, room[:count], at)
         os.fdatasync(fd)
         os.close(fd)
 

@@ -111,6 +111,8 @@ def test_memory_disk_and_a_list_agree(
         for key in asked:
             below = [at for off, at in entries if off <= key]
             assert index.position_below(BASE + key) == (below[-1] if below else 0)
+            following = entries[len(below)][1] if len(below) < len(entries) else -1
+            assert index.around(BASE + key) == (below[-1] if below else 0, following)
             before = [at for _, at in entries if at <= key]
             assert index.position_before(key) == (before[-1] if before else 0)
         assert list(index.entries()) == entries

@@ -347,6 +347,36 @@ def test_a_flush_vouches_only_for_what_was_there_when_it_began() -> None:
     assert log.recovery_point == 4
 
 
+def test_a_flush_makes_the_epochs_durable_that_appends_have_begun() -> None:
+    machine = Machine()
+    log = filled(machine, 2)
+    run(log.flush())
+    log.append_as_leader(batch(b"a"), 7, NOW)
+    assert run(log.flush()) == 5
+    machine.crash("prefix")
+    path = f"{log.directory}/leader-epoch-checkpoint"
+    assert machine.process.open(path, "read").read(0, 99) == b"0\n2\n1 0\n7 4\n"
+
+
+def test_a_segment_that_was_rolled_during_a_flush_is_durable_after_the_next() -> None:
+    machine = Machine()
+    log = filled(machine, 10)
+    run(log.flush())
+    log.append_as_leader(batch(b"a"), 1, NOW)
+    machine.hold()
+    flush = log.flush()
+    flush.send(None)
+    log.append_as_leader(batch(b"b"), 1, NOW)
+    log.roll(NOW)
+    log.append_as_leader(batch(b"c"), 1, NOW)
+    machine.let_go()
+    assert run(flush) == 21
+    held = content(log)
+    assert run(log.flush()) == log.recovery_point == 23
+    machine.crash("prefix")
+    assert content(machine.log()) == held
+
+
 def test_an_epoch_is_durable_before_its_leader_writes() -> None:
     machine = Machine()
     log = filled(machine, 2)
@@ -465,6 +495,28 @@ def test_a_log_may_begin_anew_anywhere(offset: int) -> None:
     assert (again.start_offset, again.end_offset) == (offset, offset + 1)
 
 
+def test_while_a_log_begins_anew_it_may_be_flushed_and_configured() -> None:
+    machine = Machine()
+    log = filled(machine)
+    run(log.flush())
+    machine.hold()
+    restart = log.restart_at(500, NOW)
+    flushes = []
+    waiting = True
+    while waiting:
+        try:
+            restart.send(None)
+        except StopIteration:
+            waiting = False
+        log.configure(replace(SMALL, preallocate=True))
+        flushes.append(log.flush())
+        flushes[-1].send(None)
+    machine.let_go()
+    assert len(flushes) > len(log.segments)
+    assert all(run(flush) <= 500 for flush in flushes)
+    assert log.recovery_point == log.end_offset == 500
+
+
 def test_a_cut_below_the_first_segment_begins_anew() -> None:
     log = filled(Machine(), 3)
     run(log.restart_at(100, NOW))
@@ -511,6 +563,26 @@ def test_preallocated_space_is_written_over() -> None:
     held = content(log)
     machine.crash()
     assert content(machine.log(config)) == held
+
+
+def test_space_is_reserved_in_a_new_log_in_one_that_was_opened_and_after_a_cut() -> None:
+    machine = Machine()
+    config = LogConfig(preallocate=True, segment_bytes=8000)
+
+    def reserved(log: PartitionLog) -> bool:
+        log.append_as_leader(batch(b"a"), 1, NOW)
+        return log.segments[-1].file.size() == 8000
+
+    log = filled(machine, 10, config)
+    assert reserved(log)
+    run(log.truncate(4, NOW))
+    assert reserved(log)
+    run(machine.directory_of().close(1))
+    machine.start()
+    log = machine.log(replace(config, preallocate=False))
+    assert not reserved(log)
+    log.configure(config)
+    assert reserved(log)
 
 
 def test_the_index_of_a_segment_that_was_flushed_before_it_rolled_is_durable() -> None:

@@ -1,6 +1,8 @@
 """One file of batches and its indexes."""
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from barnabas.log.names import INDEX, LOG, TIME_INDEX
 from barnabas.log.segment import Segment
@@ -27,6 +29,52 @@ def test_every_offset_is_found_through_the_index() -> None:
         assert found is not None
         assert found[1].base_offset == offset - offset % 2
     assert segment.find(180) is None
+
+
+appends = st.lists(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from([1, 300, 2000, 9000])),
+        min_size=1,
+        max_size=3,
+    ),
+    max_size=30,
+)
+"""What is appended at once: for each batch the gap before it, its records, and their size."""
+
+
+@given(appends=appends, interval=st.sampled_from([200, 4096]))
+def test_a_search_agrees_with_a_walk(
+    appends: list[list[tuple[int, int, int]]], interval: int
+) -> None:
+    segment = Segment.create(Machine().process, PATH, 100, interval)
+    expected: list[tuple[int, int]] = []
+    end = 100
+    for batches in appends:
+        parts: list[bytes] = []
+        for gap, count, size in batches:
+            data = batch(*[b"a" * size] * count, base_offset=end + gap)
+            place = segment.size_bytes + sum(map(len, parts)), len(data)
+            expected += [place] * (gap + count)
+            end += gap + count
+            parts.append(data)
+        segment.append(parts, sum(map(len, parts)), end - 1, 1000, end - 1)
+    for _ in ("live", "settled"):
+        assert [segment.locate(offset) for offset in range(100, end)] == expected
+        assert segment.locate(end) is None
+        for number, (position, _) in enumerate(expected):
+            assert segment.position_of(100 + number) == position
+        assert segment.position_of(end) == segment.size_bytes
+        segment.settle()
+
+
+def test_a_bound_that_was_asked_for_is_forgotten_when_the_segment_is_cut() -> None:
+    segment = filled(Machine())
+    before = segment.position_of(150)
+    segment.truncate(120)
+    long = batch(b"a" * 5000, *[b"b"] * 50, base_offset=120)
+    segment.append([long], len(long), 170, 1000, 170)
+    assert segment.position_of(150) < before
+    assert segment.position_of(150) == segment.size_bytes - len(long)
 
 
 def test_an_index_entry_names_the_last_offset_of_what_begins_there() -> None:
@@ -165,13 +213,14 @@ def test_the_files_of_a_segment_end_with_its_log() -> None:
     assert segment.names() == [segment.path(kind) for kind in (TIME_INDEX, INDEX, LOG)]
 
 
-def test_an_index_that_leads_behind_the_end_is_noticed() -> None:
+@pytest.mark.parametrize("lie", [10**6, -(2**31), -1000])
+def test_an_index_that_leads_out_of_the_log_is_noticed(lie: int) -> None:
     machine = Machine()
     segment = filled(machine)
     segment.settle()
     entries = machine.process.open(segment.path(INDEX), "write")
     for number in range(len(segment.offsets)):
-        entries.write(8 * number + 4, [(10**6 + number).to_bytes(4)])
+        entries.write(8 * number + 4, [(lie + number).to_bytes(4, signed=True)])
     found = segment.find(150)
     assert found is not None
     assert found[1].base_offset == 150

@@ -55,8 +55,7 @@ from barnabas.records.batch import (
     verify,
 )
 from barnabas.records.builder import built, emptied
-from barnabas.records.record import Record, records
-from barnabas.runtime.disk import Buffer
+from barnabas.records.record import body_of, keys_in, parsed
 
 # About 150 bytes a key: what Kafka's default of 128 MiB for log.cleaner.dedupe.buffer.size holds.
 KEYS_MAX: Final = 900_000
@@ -172,10 +171,10 @@ def groups(
         yield group
 
 
-def digest(key: Buffer) -> bytes:
+def digest(key: bytes) -> bytes:
     """Return what stands for a key in the map; a length apart, so that hashes match no key."""
     if len(key) < HASH_BYTES:
-        return bytes(key)
+        return key
     return blake2b(key, digest_size=HASH_BYTES).digest()
 
 
@@ -196,7 +195,7 @@ class Round:
     async def map_keys(self, first_dirty: int, keys_max: int) -> int:
         """Note the last offset of every key in the dirty part; return where the map ends."""
         fate = Fate(self._log.aborted_between(first_dirty, self._bound))
-        self._mapped_end = first_dirty
+        self._mapped_end, latest = first_dirty, self._latest
         for segment in self._log.segments[:-1]:
             if segment.next_offset <= first_dirty or segment.base_offset >= self._bound:
                 continue
@@ -208,12 +207,12 @@ class Round:
                 if header.is_control:
                     fate.marker(data, header)
                 elif not fate.is_aborted(header):
-                    for record in records(data, 0, header):
-                        if record.key is not None and record.offset >= first_dirty:
-                            key = digest(record.key)
-                            if len(self._latest) >= keys_max and key not in self._latest:
+                    for offset, key, _, _ in keys_in(bytes(body_of(data, 0, header)), header):
+                        if key is not None and offset >= first_dirty:
+                            short = digest(key)
+                            if len(latest) >= keys_max and short not in latest:
                                 return self._mapped_end
-                            self._latest[key] = record.offset
+                            latest[short] = offset
                 self._mapped_end = header.next_offset
             self._mapped_end = segment.next_offset
         return self._mapped_end
@@ -270,33 +269,47 @@ class Round:
             if ended is not None and ended.aborted is not None and not spent:
                 target.aborted.append(ended.aborted)
             gone = spent and horizon is not None and horizon <= self._wall_ms
-            entries = [] if gone else list(records(data, 0, header))
-            dated = spent and bool(entries)
+            kept = [] if gone or not header.record_count else [bytes(body_of(data, 0, header))]
+            count, dated = header.record_count, spent
         else:
             gone = self._fate.is_aborted(header)
-            everything = [] if gone else list(records(data, 0, header))
-            entries = [record for record in everything if self._is_kept(record, horizon)]
-            dated = any(record.value is None for record in entries)
-        if not entries:
+            kept, dated = ([], False) if gone else self._survivors(data, header)
+            count = len(kept)
+        if not kept:
             return emptied(header) if self._keeps_place(header) else None
+        if count == header.record_count and (horizon is not None or not dated):
+            return data
+        # Read with the header that they were written for.
+        entries = parsed(b"".join(kept), header._replace(record_count=count))
         if dated and horizon is None:
             horizon = self._wall_ms + self._log.config.delete_retention_ms
             header = header._replace(
                 attributes=header.attributes | DELETE_HORIZON, base_timestamp=horizon
             )
-        elif len(entries) == header.record_count:
-            return data
         return built(header, entries)
 
-    def _is_kept(self, record: Record, horizon: int | None) -> bool:
-        if record.offset >= self._mapped_end:
-            return True
-        if record.key is None:
-            # Written before the topic was compacted; no later record can ever replace it.
-            return False
-        if record.offset < self._latest.get(digest(record.key), 0):
-            return False
-        return record.value is not None or horizon is None or self._wall_ms < horizon
+    def _survivors(self, data: bytes, header: BatchHeader) -> tuple[list[bytes], bool]:
+        """Return the records that are kept, as they are, and whether a tombstone is among them."""
+        body = bytes(body_of(data, 0, header))
+        latest, mapped_end = self._latest, self._mapped_end
+        horizon = header.delete_horizon_ms
+        keeps_tombstones = horizon is None or self._wall_ms < horizon
+        kept: list[bytes] = []
+        begin, dated = 0, False
+        for offset, key, is_tombstone, end in keys_in(body, header):
+            if offset >= mapped_end:
+                stays = True
+            elif key is None:
+                # Written before the topic was compacted; no later record can ever replace it.
+                stays = False
+            else:
+                newest = offset >= latest.get(digest(key), 0)
+                stays = newest and (keeps_tombstones or not is_tombstone)
+            if stays:
+                kept.append(body[begin:end])
+                dated = dated or is_tombstone
+            begin = end
+        return kept, dated
 
     def _keeps_place(self, header: BatchHeader) -> bool:
         """Tell whether a batch has to stay though nothing is left in it."""

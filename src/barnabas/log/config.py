@@ -46,6 +46,11 @@ class LogConfig:
 
     producer_expiration_ms: int = DAY_MS
 
+    @property
+    def reserved_bytes(self) -> int:
+        """How much of a segment may be reserved ahead of what is appended."""
+        return self.segment_bytes if self.preallocate else 0
+
     def rules(self) -> Rules:
         """Return what a leader demands of every batch."""
         before = self.timestamp_before_max_ms

@@ -10,7 +10,9 @@ there.  Kafka fixes the bytes (OffsetIndex.java, TimeIndex.java).
 An index is derived: everything in it can be read again from the segment.  So the one of the active
 segment is two arrays in memory, and touches the disk only when the segment is settled (rolled,
 closed); a crash before costs a scan of that segment, which recovery makes anyway.  The ones of
-settled segments stay on disk and are searched there: a thousand cold segments cost no memory.
+settled segments stay on disk and are searched there: a thousand cold segments cost no memory, and
+one that is read from costs the window of entries that was searched last, because whoever reads
+asks for what follows next.
 
     live ──settle──▶ settled ──revive──▶ live        revive: the log was truncated into it
 """
@@ -18,7 +20,7 @@ settled segments stay on disk and are searched there: a thousand cold segments c
 import struct
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Final, Literal, TypeAlias
 
@@ -31,11 +33,14 @@ Typecode: TypeAlias = Literal["i", "q"]
 OFFSET_ENTRY: Final = struct.Struct(">ii")
 TIME_ENTRY: Final = struct.Struct(">qi")
 
-# A search on disk halves by single entries until what is left is worth one read.
-SEARCH_WINDOW_ENTRIES: Final = 256
+# A search on disk halves by the first entries of windows, each of which is worth one read.
+WINDOW_ENTRIES: Final = 256
 
 # Entries packed by one struct call when an index is written.
 PACK_ENTRIES: Final = 1024
+
+
+Columns: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 
 class SortedTable:
@@ -52,6 +57,8 @@ class SortedTable:
         # None while the table is live; a settled one opens its file when first asked.
         self._settled: int | None = None
         self._file: File | None = None
+        # The entries that were searched last, and whether none lie before them, or behind.
+        self._window: tuple[Columns, bool, bool] | None = None
 
     def __len__(self) -> int:
         return len(self._firsts) if self._settled is None else self._settled
@@ -76,7 +83,7 @@ class SortedTable:
         """Return one entry."""
         if self._settled is None:
             return self._firsts[index], self._seconds[index]
-        return next(self._window(index, index + 1))
+        return next(self._read(index, index + 1))
 
     def last(self) -> tuple[int, int] | None:
         """Return the last entry, if there is one."""
@@ -84,22 +91,39 @@ class SortedTable:
 
     def below(self, key: int, column: int = 0) -> tuple[int, int] | None:
         """Return the last entry whose column is at most ``key``."""
+        columns = self.near(key, column)
+        index = bisect_right(columns[column], key)
+        return (columns[0][index - 1], columns[1][index - 1]) if index else None
+
+    def near(self, key: int, column: int = 0) -> Columns:
+        """Return both columns of entries among which are the last up to ``key`` and the next."""
         if self._settled is None:
-            index = bisect_right((self._firsts, self._seconds)[column], key)
-            return (self._firsts[index - 1], self._seconds[index - 1]) if index else None
-        low, high = 0, self._settled
-        while high - low > SEARCH_WINDOW_ENTRIES:
+            return self._firsts, self._seconds
+        if self._window is not None:
+            columns, is_first, is_last = self._window
+            keys = columns[column]
+            if (is_first or keys[0] <= key) and (is_last or key < keys[-1]):
+                return columns
+        return self._search(self._settled, key, column)
+
+    def _search(self, count: int, key: int, column: int) -> Columns:
+        low, high = 0, max(1, -(-count // WINDOW_ENTRIES))
+        while high - low > 1:
             middle = (low + high) // 2
-            if self.at(middle)[column] <= key:
+            if self.at(middle * WINDOW_ENTRIES)[column] <= key:
                 low = middle
             else:
                 high = middle
-        best = None
-        for entry in self._window(low, high):
-            if entry[column] > key:
-                break
-            best = entry
-        return best
+        first = low * WINDOW_ENTRIES
+        # With the first of the next window, or a key behind the last of this one has no next.
+        behind = min(first + WINDOW_ENTRIES + 1, count)
+        format_of_one = self._entry.format.lstrip(">")
+        pairs = struct.unpack(">" + format_of_one * (behind - first), self._bytes(first, behind))
+        # Arrays again: as objects the numbers would take nine times the space.
+        firsts, seconds = self._firsts.typecode, self._seconds.typecode
+        columns = array(firsts, pairs[0::2]), array(seconds, pairs[1::2])
+        self._window = columns, low == 0, behind == count
+        return columns
 
     def entries(self) -> Iterator[tuple[int, int]]:
         """Yield every entry, in order."""
@@ -107,7 +131,7 @@ class SortedTable:
             yield from zip(self._firsts, self._seconds, strict=True)
         else:
             for low in range(0, self._settled, PACK_ENTRIES):
-                yield from self._window(low, min(low + PACK_ENTRIES, self._settled))
+                yield from self._read(low, min(low + PACK_ENTRIES, self._settled))
 
     def cut(self, keep: int) -> None:
         """Drop all but the first ``keep`` entries."""
@@ -128,6 +152,7 @@ class SortedTable:
             at += file.write(at, [struct.pack(">" + format_of_one * (len(some) // 2), *some)])
         self._file = file
         self._settled = len(self._firsts)
+        self._window = None
         del self._firsts[:], self._seconds[:]
 
     def adopt(self) -> None:
@@ -137,6 +162,7 @@ class SortedTable:
         file = self._disk.open(self.path, "read")
         size = file.size()
         file.close()
+        self._window = None
         self._settled, rest = divmod(size, self._entry.size)
         if rest:
             raise CorruptLog(f"{self.path}: {rest} bytes behind {self._settled} entries")
@@ -164,18 +190,22 @@ class SortedTable:
 
     def close(self) -> None:
         """Give the file back, if it was opened."""
+        self._window = None
         if self._file is not None:
             self._file.close()
             self._file = None
 
-    def _window(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+    def _read(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        return self._entry.iter_unpack(self._bytes(low, high))
+
+    def _bytes(self, low: int, high: int) -> bytes:
         if self._file is None:
             self._file = self._disk.open(self.path, "read")
         size = self._entry.size
         data = self._file.read(low * size, (high - low) * size)
         if len(data) != (high - low) * size:
             raise CorruptLog(f"{self.path}: entries {low} to {high} are cut short")
-        return self._entry.iter_unpack(data)
+        return data
 
 
 class OffsetIndex(SortedTable):
@@ -189,6 +219,16 @@ class OffsetIndex(SortedTable):
         """Return a position at or before the batch that holds ``offset``."""
         entry = self.below(offset - self._base)
         return entry[1] if entry is not None else 0
+
+    def around(self, offset: int) -> tuple[int, int]:
+        """Return a position at or before the batch that holds ``offset``, and the next entry's.
+
+        The second is -1 if there is no further entry.
+        """
+        firsts, positions = self.near(relative := offset - self._base)
+        index = bisect_right(firsts, relative)
+        following = positions[index] if index < len(positions) else -1
+        return positions[index - 1] if index else 0, following
 
     def position_before(self, position: int) -> int:
         """Return where some batch begins, at or before a position, and near it."""

@@ -27,7 +27,7 @@ Fixed by Kafka's UnifiedLog.java and LocalLog.java.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from barnabas.log.aborted import AbortedTransaction
 from barnabas.log.checkpoints import Checkpoint, encode_epochs
@@ -40,7 +40,6 @@ from barnabas.log.producers import Duplicate, Finished, Origin, ProducerTable, S
 from barnabas.log.segment import Segment, Slice
 from barnabas.log.snapshots import Snapshots, marker_in, replay
 from barnabas.model.errors import CorruptLog, ErrorCode, Refused
-from barnabas.model.value import value
 from barnabas.records.batch import (
     NO_TIMESTAMP,
     CorruptBatch,
@@ -67,9 +66,8 @@ class Home(Protocol):
         """Return when every recovery will have this log start at an offset."""
 
 
-@value
-class Appended:
-    """Where an append went."""
+class Appended(NamedTuple):
+    """Where an append went; a named tuple because every append makes one."""
 
     first_offset: int
     last_offset: int
@@ -98,9 +96,8 @@ class PartitionLog:
         assert segments, f"{directory}: a log has at least one segment"
         self.of: Final = of
         self.directory: Final = directory
-        self.config = config
-        self._rules = config.rules()
         self.segments: Final = list(segments)
+        self.configure(config)
         self.epochs: Final = epochs
         self.producers = producers
         self.start_offset = start_offset
@@ -138,7 +135,12 @@ class PartitionLog:
     def configure(self, config: LogConfig) -> None:
         """Behave differently from now on."""
         self.config = config
+        for active in self.segments[-1:]:
+            # None while the log begins anew: the segment it then gets is made by these rules.
+            active.reserve_to = config.reserved_bytes
         self._rules = config.rules()
+        # A time index has at most as many entries as the offset index, and they are larger.
+        self._time_entries_max = config.segment_index_bytes // TIME_ENTRY.size
 
     # --- appending -------------------------------------------------------------------------------
 
@@ -296,10 +298,8 @@ class PartitionLog:
             return not segment.holds_offset(last_offset)
         if last_offset - segment.base_offset >= 1 << 31:
             return True
-        # A time index has at most as many entries as the offset index, and they are larger.
-        entries_max = config.segment_index_bytes // TIME_ENTRY.size
-        if len(segment.offsets) >= entries_max and (
-            len(segment.times) >= entries_max
+        if len(segment.offsets) >= self._time_entries_max and (
+            len(segment.times) >= self._time_entries_max
             or len(segment.offsets) >= config.segment_index_bytes // OFFSET_ENTRY.size
         ):
             return True
@@ -346,7 +346,7 @@ class PartitionLog:
             self.directory,
             base_offset,
             self.config.index_interval_bytes,
-            self.config.segment_bytes if self.config.preallocate else 0,
+            self.config.reserved_bytes,
         )
         self.segments.append(segment)
         self._bases.append(base_offset)
@@ -399,16 +399,16 @@ class PartitionLog:
         try:
             if offset < below:
                 for segment in self.segments[self.floor(offset) :]:
-                    found = segment.find(offset)
+                    found = segment.locate(offset)
                     if found is not None:
                         break
                     # Compaction left nothing between here and the next segment.
                 else:
                     raise CorruptLog(f"{self}: nothing at {offset}, below the end")
-                position, header = found
-                limit = self._position_of(below, segment)
-                wanted = max(max_bytes, header.size_bytes) if at_least_one else max_bytes
-                return segment, segment.slice(position, max(0, min(wanted, limit - position)))
+                position, size = found
+                wanted = size if at_least_one and size > max_bytes else max_bytes
+                room = segment.position_of(below) - position
+                return segment, segment.slice(position, max(0, min(wanted, room)))
         except OSError as error:
             raise self.home.health.fail(error) from error
         return self.segments[-1], self.segments[-1].slice(0, 0)
@@ -416,12 +416,6 @@ class PartitionLog:
     def floor(self, offset: int) -> int:
         """Return the index of the segment in which an offset lies or would lie."""
         return max(0, bisect_right(self._bases, offset) - 1)
-
-    def _position_of(self, offset: int, segment: Segment) -> int:
-        if offset >= segment.next_offset:
-            return segment.size_bytes
-        found = segment.find(offset)
-        return found[0] if found is not None else segment.size_bytes
 
     def aborted_in(self, segment: Segment, part: Slice, offset: int) -> list[AbortedTransaction]:
         """Return the aborted transactions of which a reader of this slice has to know.
@@ -495,35 +489,49 @@ class PartitionLog:
         """Return an offset below which everything is durable: the end at the time of the call.
 
         It is less if the log was cut meanwhile: what was at those offsets then may be gone, and
-        what is there now came later.  Calls that overlap share the device's work, so whoever
-        acknowledges after a flush simply calls it (group commit is the file's business).
+        what is there now came later.  Calls that overlap share the device's work: nearly always
+        only the file of the active segment has changed, and a file has one flush under way, which
+        answers all who came before it began.  So whoever acknowledges after a flush calls it.
         """
         self.home.health.check()
-        target, cuts = self.end_offset, self._cuts
-        names, records = self._names_changed, self._unflushed_records
+        target, cuts, records = self.end_offset, self._cuts, self._unflushed_records
         self._unflushed_since_ms = None
         try:
-            # What the recovery point will vouch for: names, epochs and snapshots as well as data.
-            if self._epochs_changed > self._epochs_synced:
-                await self._sync_epochs()
-            if self.snapshots.has_unsynced:
-                await self.snapshots.sync()
-            rolled = list(self._rolled)
-            for segment in (*rolled, *self.segments[self.floor(self.recovery_point) :]):
-                await segment.sync()
-            if names > self._names_synced:
-                await self.disk.sync_directory(self.directory)
-                self._names_synced = max(self._names_synced, names)
+            if self._has_grown_only():
+                await self.segments[-1].sync()
+            else:
+                await self._sync_everything()
         except OSError as error:
             raise self.home.health.fail(error) from error
         self.home.health.check()
-        if rolled:
-            self._rolled = [segment for segment in self._rolled if segment not in rolled]
         if cuts == self._cuts and not self._cutting:
             self.recovery_point = max(self.recovery_point, target)
             self._unflushed_records = max(0, self._unflushed_records - records)
             return target
         return min(target, self.recovery_point)
+
+    def _has_grown_only(self) -> bool:
+        """Tell whether since the last flush nothing but the active segment has changed."""
+        return not (
+            self._cutting
+            or self._rolled
+            or self._epochs_changed > self._epochs_synced
+            or self._names_changed > self._names_synced
+            or self.recovery_point < self._bases[-1]
+            or self.snapshots.has_unsynced
+        )
+
+    async def _sync_everything(self) -> None:
+        """Return when all is durable that the recovery point will vouch for."""
+        names, rolled = self._names_changed, list(self._rolled)
+        await self._sync_epochs()
+        await self.snapshots.sync()
+        for segment in (*rolled, *self.segments[self.floor(self.recovery_point) :]):
+            await segment.sync()
+        if names > self._names_synced:
+            await self.disk.sync_directory(self.directory)
+            self._names_synced = max(self._names_synced, names)
+        self._rolled = [segment for segment in self._rolled if segment not in rolled]
 
     async def _sync_epochs(self) -> None:
         changed = self._epochs_changed

@@ -18,23 +18,25 @@ enough, because space may hold a whole batch of an earlier turn:
 (The cut is synced before anything is written behind it, so this takes a disk that lies as well.)
 
 Segments continue each other without a gap, because a segment begins where the log ended; a gap is a
-segment whose name was lost, and what lies behind it goes.  Within the segments of a compacted log
-offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a segment, Kafka's
-does not: below the offset up to where a log is known to be compacted, which was durable before it
-took the place of something, a gap between segments is none.
+segment whose name was lost, or batches at the end of one, and what lies behind it goes.  Without a
+gap, what is no batch at the end of a segment is space, and only that goes.  Within the segments of
+a compacted log offsets may be missing, elsewhere not.  Our compaction keeps the last batch of a
+segment, Kafka's does not: below the offset up to where a log is known to be compacted, which was
+durable before it took the place of something, a gap between segments is none.
 
-What has been read is then written again and flushed, and only that moves the recovery point
+What has been read is written again at once, then flushed, and only that moves the recovery point
 (KAFKA-10101).  It has to be: if this machine did not lose power but only this process died, after a
 sync that failed, then what was read came from memory.  The device may hold an older tail and nobody
 would ever write the newer one, since the kernel calls it clean.  A log that went on from there and
 then lost power would go back to bytes that it has seen cut off.
 
 Running it again after a crash in the middle gives the same log: until the flush it only removes
-what it would remove again.
+what it would remove again, and writes what is there.
 
 Fixed by Kafka's LogLoader.java: what the suffixes of files mean.
 """
 
+import struct
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
@@ -64,7 +66,6 @@ from barnabas.model.value import value
 from barnabas.records import legacy
 from barnabas.records.batch import (
     CHECKED_FROM,
-    HEADER,
     HEADER_BYTES,
     LOG_OVERHEAD_BYTES,
     MAGIC,
@@ -75,6 +76,10 @@ from barnabas.records.batch import (
 )
 from barnabas.records.checksum import crc32c
 from barnabas.runtime.disk import Disk
+
+# Of a header: base offset, length, epoch, magic, checksum, last offset delta, the youngest
+# timestamp, producer id.
+NEEDED: Final = struct.Struct(">qiibI2xi8xqq")
 
 # Read at once; larger batches are read whole.
 CHUNK_BYTES: Final = 1 << 20
@@ -150,24 +155,27 @@ async def settle_names(disk: Disk, directory: str) -> None:
     and only then removes what they replace.  So a ``.cleaned`` file says that nothing was replaced
     yet, also by the ``.swap`` files beside it, and swap files alone say that their contents count.
     """
-    parts = [(name, part) for name in disk.names(directory) if (part := segment_part(name))]
+    names = disk.names(directory)
+    parts = [(name, part) for name in names if (part := segment_part(name))]
     began = min((base for _, (base, kind) in parts if kind.endswith(CLEANED)), default=None)
-    swaps = []
+    swaps, gone = [], []
     for name, (base, kind) in parts:
         undone = kind.endswith(SWAP) and began is not None and base >= began
         if undone or kind.endswith((CLEANED, DELETED)):
-            disk.remove(f"{directory}/{name}")
+            gone.append(name)
         elif kind.endswith(SWAP):
             swaps.append((name, base, kind))
-    for name in disk.names(directory):
-        if name.endswith(TEMPORARY) and name.startswith((EPOCH_CHECKPOINT, PARTITION_METADATA)):
-            disk.remove(f"{directory}/{name}")
+    temporary = (EPOCH_CHECKPOINT, PARTITION_METADATA)
+    gone += [name for name in names if name.endswith(TEMPORARY) and name.startswith(temporary)]
     covered = [swap_range(disk, directory, base) for _, base, kind in swaps if kind == LOG + SWAP]
     for name, (base, kind) in parts:
         if kind in SEGMENT_FILES and any(low <= base < high for low, high in covered):
-            disk.remove(f"{directory}/{name}")
-    # Durable before the renames: were a new index to appear beside an old log, it would lie.
-    await disk.sync_directory(directory)
+            gone.append(name)
+    for name in gone:
+        disk.remove(f"{directory}/{name}")
+    if swaps:
+        # Durable before the renames: were a new index to appear beside an old log, it would lie.
+        await disk.sync_directory(directory)
     for name, _, _ in swaps:
         disk.rename(f"{directory}/{name}", f"{directory}/{name.removesuffix(SWAP)}")
     logs = {offset_of(name, LOG) for name in disk.names(directory)}
@@ -176,7 +184,9 @@ async def settle_names(disk: Disk, directory: str) -> None:
             path = f"{directory}/{name}"
             if disk.exists(path):
                 disk.remove(path)
-    await disk.sync_directory(directory)
+                gone.append(name)
+    if gone or swaps:
+        await disk.sync_directory(directory)
 
 
 def swap_range(disk: Disk, directory: str, base: int) -> tuple[int, int]:
@@ -338,17 +348,15 @@ class Recovery:
                 # one day, or what its producers wrote before would be forgotten.
                 self.snapshots.take(self.producers)
             await self._read(segment, len(doubtful) - number)
+            expected = segment.next_offset
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
-                await segment.file.sync()
-                following = doubtful[number + 1 : number + 2]
-                if not following or following[0].base_offset != segment.next_offset:
+                behind = doubtful[number + 1 : number + 2]
+                if not behind or behind[0].base_offset != expected:
+                    await segment.file.sync()
                     await self._remove(trusted + number + 1)
                     break
-                # The log goes on where this one ends, so nothing is missing.  What lay behind is
-                # space that was reserved, or what a recovery that was cut short has left: it makes
-                # a file longer and shorter again, to have its size written anew.
-            expected = segment.next_offset
+                # No batch is missing: the space was reserved, or an earlier recovery was at work.
         for segment in self.segments[trusted:-1]:
             segment.settle()
 
@@ -364,14 +372,17 @@ class Recovery:
             window = memoryview(self._buffer)[: size - position]
             count = segment.file.read_into(position, window)
             taken, wanted = self._take(segment, window[:count], position)
+            if taken and segment.next_offset > self.recovery_point:
+                begin = max(position, segment.position_of(self.recovery_point))
+                segment.rewrite(begin, window[begin - position : taken])
             position += taken
             self._bytes_read += taken
             await self._report(
                 Progress(self._of, segments_left, self._bytes_read, self._bytes_total)
             )
         segment.size_bytes = position
-        found = segment.find(self.recovery_point)
-        segment.doubt(found[0] if found is not None else position)
+        if segment.next_offset > self.recovery_point:
+            segment.rewrite_size()
 
     def _take(self, segment: Segment, view: memoryview, start: int) -> tuple[int, int]:
         """Take the batches of a window into indexes, epochs and producers.
@@ -380,14 +391,12 @@ class Recovery:
         there is none that can be believed.  The header is taken apart here rather than by
         ``header_at``, because recovery does this for every batch and little else.
         """
-        unpack, index, crc_of = HEADER.unpack_from, segment.index_batch, crc32c
+        unpack, note, crc_of = NEEDED.unpack_from, segment.note, crc32c
         count, last_fitting = len(view), segment.base_offset + INT_MAX
         at, latest, expected = 0, self.epochs.latest, segment.next_offset
         may_have_gaps = self._config.compact
         while count - at >= HEADER_BYTES:
-            base, length, epoch, magic, crc, _, delta, _, timestamp, producer, _, _, _ = unpack(
-                view, at
-            )
+            base, length, epoch, magic, crc, delta, timestamp, producer = unpack(view, at)
             end = at + LOG_OVERHEAD_BYTES + length
             if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
                 old = old_message(view, at)
@@ -412,7 +421,7 @@ class Recovery:
             if epoch > latest:
                 self.epochs.assign(epoch, self._begin_of(epoch, base))
                 latest = epoch
-            index(start + at, end - at, last, timestamp)
+            note(start + at, end - at, last, timestamp, last)
             segment.next_offset = expected = last + 1
             at = end
         self.producers.end_offset = expected

@@ -19,15 +19,15 @@ and of those who use them (clients, followers).
 Fixed by Kafka's LogSegment.java: when an index entry is due, and which offset it names.
 """
 
+import struct
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from barnabas.log.aborted import AbortedIndex
 from barnabas.log.config import INT_MAX
 from barnabas.log.index import OffsetIndex, TimeIndex
 from barnabas.log.names import INDEX, LOG, TIME_INDEX, TRANSACTION_INDEX, segment_file
 from barnabas.model.errors import CorruptLog
-from barnabas.model.value import value
 from barnabas.records import legacy
 from barnabas.records.batch import (
     HEADER_BYTES,
@@ -51,12 +51,15 @@ WINDOW_BYTES: Final = 4096
 # them at once would keep everybody waiting.
 RESERVE_BYTES: Final = 4 << 20
 
-REWRITE_BYTES: Final = 1 << 20
+# As much of a header as tells where a batch ends: base offset, length, magic, last offset delta.
+BOUNDS: Final = struct.Struct(">qi4xb6xi")
 
 
-@value
-class Slice:
-    """Bytes of a log as they lie in a file, fit for ``Connection.send_file``."""
+class Slice(NamedTuple):
+    """Bytes of a log as they lie in a file, fit for ``Connection.send_file``.
+
+    A named tuple because one is made for every partition of every fetch.
+    """
 
     file: File
     position: int
@@ -95,8 +98,10 @@ class Segment:
         self._index_interval_bytes: Final = index_interval_bytes
         self._youngest: tuple[int, int] | None = (NO_TIMESTAMP, base_offset)
         self._unindexed_bytes = 0
-        self._reserve_to = self._reserved = 0
-        self._doubted_from: int | None = None
+        # The offset that was asked for last as a reader's bound, and its position.
+        self._bound = (-1, 0)
+        # Up to where space may be reserved ahead of appends, and up to where it is.
+        self.reserve_to = self._reserved = 0
         self._closed = False
 
     def __repr__(self) -> str:
@@ -116,7 +121,7 @@ class Segment:
         path = f"{directory}/{segment_file(base_offset, LOG)}{suffix}"
         file = disk.open(path, "exclusive")
         segment = cls(disk, directory, base_offset, file, index_interval_bytes, suffix)
-        segment._reserve_to = reserve_bytes
+        segment.reserve_to = reserve_bytes
         return segment
 
     @classmethod
@@ -148,19 +153,20 @@ class Segment:
         ``timestamp`` is the youngest in them, ``timestamp_offset`` the last offset of its batch.
         """
         position = self.size_bytes
-        if self._reserved < position + size_bytes <= self._reserve_to:
-            self._reserved = min(self._reserve_to, position + size_bytes + RESERVE_BYTES)
+        if self._reserved < position + size_bytes <= self.reserve_to:
+            self._reserved = min(self.reserve_to, position + size_bytes + RESERVE_BYTES)
             self.file.allocate(self._reserved)
         self.file.write(position, parts)
         # The offsets are taken from here on, whatever becomes of an index: were an error to come
         # between, the next append would use them again (KAFKA-7866).
         self.size_bytes = position + size_bytes
         self.next_offset = last_offset + 1
-        self._note(position, size_bytes, last_offset, timestamp, timestamp_offset)
+        self.note(position, size_bytes, last_offset, timestamp, timestamp_offset)
 
-    def _note(
+    def note(
         self, position: int, size_bytes: int, last_offset: int, timestamp: int, of_offset: int
     ) -> None:
+        """Enter what lies at a position into the indexes; it may be several batches."""
         if position == 0:
             self.first_timestamp = timestamp
         youngest = self._youngest or self.youngest
@@ -211,6 +217,49 @@ class Segment:
 
     def find(self, offset: int) -> tuple[int, BatchHeader] | None:
         """Return where the first batch is that ends at or after an offset, with its header."""
+        found = self.locate(offset)
+        return next(self.headers(found[0])) if found is not None else None
+
+    def locate(self, offset: int) -> tuple[int, int] | None:
+        """Return where the first batch is that ends at or after an offset, and its size.
+
+        This is the hot path of every fetch, so nothing is read but where batches begin and end.
+        What is not as it should be is left to ``_found``, which can tell what it is.
+        """
+        low, high = self.offsets.around(offset)
+        if 0 <= low < high - WINDOW_BYTES:
+            # Likely the batch at ``low`` takes all the space, and whoever goes on reading asks
+            # for the offset behind it.
+            front = self.file.read(high, BOUNDS.size)
+            if len(front) == BOUNDS.size:
+                base, length, magic, delta = BOUNDS.unpack(front)
+                end = high + LOG_OVERHEAD_BYTES + length
+                if magic == MAGIC and base <= offset <= base + delta and end <= self.size_bytes:
+                    return high, end - high
+        return self._walk(low, offset) or self._found(offset)
+
+    def _walk(self, start: int, offset: int) -> tuple[int, int] | None:
+        """Go from batch to batch up to one that ends at or after an offset."""
+        unpack, size_bytes, position = BOUNDS.unpack_from, self.size_bytes, start
+        while 0 <= position < size_bytes:
+            window, at = self.file.read(position, WINDOW_BYTES), 0
+            while at + BOUNDS.size <= len(window):
+                base, length, magic, delta = unpack(window, at)
+                if magic != MAGIC or length < HEADER_BYTES - LOG_OVERHEAD_BYTES:
+                    return None
+                size, last = LOG_OVERHEAD_BYTES + length, base + delta
+                if last >= offset:
+                    # What an entry leads to ends at or before the offset that is asked for.
+                    misled = last > offset and position + at == start > 0
+                    cut_short = position + at + size > size_bytes
+                    return None if misled or cut_short else (position + at, size)
+                at += size
+            if not at:
+                return None
+            position += at
+        return None
+
+    def _found(self, offset: int) -> tuple[int, int] | None:
         try:
             return self._search(self.offsets.position_below(offset), offset)
         except CorruptLog:
@@ -221,16 +270,31 @@ class Segment:
         self.reindex()
         return self._search(self.offsets.position_below(offset), offset)
 
-    def _search(self, position: int, offset: int) -> tuple[int, BatchHeader] | None:
-        if position > 0 and position >= self.size_bytes:
-            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, behind the end")
+    def _search(self, position: int, offset: int) -> tuple[int, int] | None:
+        if position and not 0 < position < self.size_bytes:
+            raise CorruptLog(f"{self.offsets.path} leads {offset} to {position}, not into the log")
         for at, header in self.headers(position):
             if at == position > 0 and header.last_offset > offset:
                 # An entry names the last offset of what begins there, and it is at most ours.
                 raise CorruptLog(f"{self.offsets.path}: entry for {offset} leads to {header}")
             if header.last_offset >= offset:
-                return at, header
+                return at, header.size_bytes
         return None
+
+    def position_of(self, offset: int) -> int:
+        """Return where the batches begin that end at or after an offset.
+
+        All readers of a partition are bound by the same offset, which moves once for many reads:
+        so the last answer is kept.
+        """
+        if offset >= self.next_offset:
+            return self.size_bytes
+        known, position = self._bound
+        if known != offset:
+            found = self.locate(offset)
+            position = found[0] if found is not None else self.size_bytes
+            self._bound = (offset, position)
+        return position
 
     def slice(self, position: int, size_bytes: int) -> Slice:
         """Return bytes of the segment."""
@@ -254,22 +318,19 @@ class Segment:
         self._youngest = None
 
     def begin_indexes(self) -> None:
-        """Forget the indexes, to have them built by ``index_batch``."""
+        """Forget the indexes, to have them built by ``note``."""
         self.offsets.reset()
         self.times.reset()
         self._youngest = (NO_TIMESTAMP, self.base_offset)
         self._unindexed_bytes = 0
         self.first_timestamp = None
 
-    def index_batch(self, position: int, size_bytes: int, last_offset: int, timestamp: int) -> None:
-        """Enter a batch that lies in the segment into the indexes."""
-        self._note(position, size_bytes, last_offset, timestamp, last_offset)
-
     def reindex(self) -> None:
         """Build the indexes of a settled segment anew from its batches."""
         self.begin_indexes()
         for position, header in self.headers():
-            self.index_batch(position, header.size_bytes, header.last_offset, header.max_timestamp)
+            last, timestamp = header.last_offset, header.max_timestamp
+            self.note(position, header.size_bytes, last, timestamp, last)
         self.settle()
 
     # --- the turns of its life -------------------------------------------------------------------
@@ -297,6 +358,7 @@ class Segment:
     def truncate(self, offset: int) -> None:
         """Remove every batch that reaches to an offset or behind it.  Makes nothing durable."""
         self.revive()
+        self._bound = (-1, 0)
         found = self.find(offset)
         self.offsets.truncate(offset)
         self.times.truncate(offset)
@@ -306,7 +368,7 @@ class Segment:
             return
         position, header = found
         self.file.truncate(position)
-        self.size_bytes = position
+        self.size_bytes = self._reserved = position
         self.next_offset = min(header.base_offset, offset)
         self._unindexed_bytes = 0
         if position == 0:
@@ -316,15 +378,18 @@ class Segment:
             if kept.max_timestamp > self._youngest[0]:
                 self._youngest = (kept.max_timestamp, kept.last_offset)
 
-    def doubt(self, position: int) -> None:
-        """Take it that from a position on the disk may not have what reading shows.
+    def rewrite(self, position: int, data: Buffer) -> None:
+        """Write again what was read at a position, so that the next sync has it to write."""
+        self.file.write(position, [data])
 
-        After a sync that failed, a process that starts anew reads from memory what the device
-        never got, and a further sync succeeds because nothing is to be written any more.  What
-        nobody has seen a sync succeed for is therefore written again before it is synced, and so
-        is the size of the file.
+    def rewrite_size(self) -> None:
+        """Let the next sync have the size of the file to write, too.
+
+        If the power fails now, one byte too many may stay: it is no batch, and none is missing.
         """
-        self._doubted_from = position
+        size = self.file.size()
+        self.file.truncate(size + 1)
+        self.file.truncate(size)
 
     async def sync(self) -> None:
         """Return when everything in the segment is durable, the names of its files excepted.
@@ -333,14 +398,6 @@ class Segment:
         """
         if self._closed:
             return
-        if self._doubted_from is not None:
-            position, self._doubted_from = self._doubted_from, None
-            size = self.file.size()
-            self.file.truncate(size + 1)
-            self.file.truncate(size)
-            for at in range(position, self.size_bytes, REWRITE_BYTES):
-                count = min(REWRITE_BYTES, self.size_bytes - at)
-                self.file.write(at, [self.file.read(at, count)])
         await self.file.sync()
         if not self.offsets.is_live and not self._closed:
             await self.offsets.sync()

@@ -202,7 +202,8 @@ def batches(data: Buffer, position: int = 0) -> Iterator[tuple[int, BatchHeader]
             return
         yield position, header
         position = following
-    pass_on_old_format(data, position)
+    if position < end:
+        pass_on_old_format(data, position)
 
 
 def pass_on_old_format(data: Buffer, position: int) -> None:
@@ -248,7 +249,7 @@ def assigned(
     ``append_ms`` is given for topics with ``message.timestamp.type=LogAppendTime``.
     """
     end = position + LOG_OVERHEAD_BYTES + header.length
-    if append_ms is None and not header.is_log_append_time:
+    if append_ms is None and not header.attributes & LOG_APPEND_TIME:
         front = PREFIX.pack(base_offset, header.length, leader_epoch)
         return front, data[position + MAGIC_AT : end]
     rest = data[position + HEADER_BYTES : end]

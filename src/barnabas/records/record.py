@@ -53,15 +53,74 @@ def records(
     Raises ``InvalidRecord`` where they are not as the header says, ``TooManyBytes`` if they take
     more than is allowed, ``UnsupportedCodec``.
     """
+    return parsed(body_of(data, position, header, decompressed_bytes_max), header)
+
+
+def body_of(
+    data: Buffer,
+    position: int,
+    header: BatchHeader,
+    decompressed_bytes_max: int = DECOMPRESSED_BYTES_MAX,
+) -> Buffer:
+    """Return the records of a batch as they lie one after another, decompressed."""
     packed = memoryview(data)[position + HEADER_BYTES : position + header.size_bytes]
     if header.record_count < 0:
         raise InvalidRecord(f"a batch of {header.record_count} records")
     if header.record_count == 0:
-        return iter(())
-    body: Buffer = packed
+        return b""
     if header.codec:
-        body = decompress(header.codec, packed, decompressed_bytes_max)
-    return parsed(body, header)
+        return decompress(header.codec, packed, decompressed_bytes_max)
+    return packed
+
+
+def keys_in(body: bytes, header: BatchHeader) -> Iterator[tuple[int, bytes | None, bool, int]]:
+    """Yield of every record the offset, the key, whether the value is null, and where it ends.
+
+    For compaction, which has to know this of all records and more of few: twice as fast as
+    ``parsed``, because behind the key a record is only checked to be as long as it says.
+    """
+    base_offset, at, limit = header.base_offset, 0, len(body)
+    try:
+        for _ in range(header.record_count):
+            size = body[at]
+            at += 1
+            if size > 127:
+                if (more := body[at]) < 128:
+                    size, at = size & 127 | more << 7, at + 1
+                else:
+                    size, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            end = at + (size >> 1)
+            if size & 1 or end > limit:
+                raise InvalidRecord(f"a record of {zigzag(size)} bytes where {limit - at} are left")
+            at += 1  # attributes, of which none is used
+            while body[at] > 127:
+                at += 1
+            number = body[at + 1]
+            at += 2
+            if number > 127:
+                if (more := body[at]) < 128:
+                    number, at = number & 127 | more << 7, at + 1
+                else:
+                    number, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            offset = base_offset + (number >> 1 ^ -(number & 1))
+            number = body[at]
+            at += 1
+            if number > 127:
+                number, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            key = None
+            if not number & 1:
+                begin = at
+                at += number >> 1
+                key = body[begin:at]
+            if at >= end:
+                raise InvalidRecord(f"a record's key ends at {at}, its length says {end}")
+            # The lowest bit is the sign, and there is one negative length.
+            yield offset, key, body[at] & 1 == 1, end
+            at = end
+    except IndexError as error:
+        raise InvalidRecord(f"the records end early, at {limit}") from error
+    if at != limit:
+        raise InvalidRecord(f"{limit - at} bytes behind the last record")
 
 
 def parsed(body: Buffer, header: BatchHeader) -> Iterator[Record]:
