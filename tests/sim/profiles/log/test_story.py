@@ -1,6 +1,8 @@
 """What outlives the process, and what must be seen."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +22,11 @@ def world() -> Iterator[World]:
 def test_nothing_must_be_seen_twice() -> None:
     assert len(set(MUST_SEE)) == len(MUST_SEE)
     assert len(set(ORACLES)) == len(ORACLES)
+
+
+def test_the_table_of_oracles_tells_where_each_is_asked() -> None:
+    page = Path(__file__).parents[4] / "docs" / "internals" / "log-oracles.md"
+    assert re.findall(r"^\| (\w+-\d+) \|", page.read_text(), re.MULTILINE) == list(ORACLES)
 
 
 @pytest.mark.parametrize(
