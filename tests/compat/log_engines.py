@@ -75,7 +75,7 @@ class Offsets:
     def __init__(self, directory: str) -> None:
         self.health: Final = Health(directory)
 
-    async def lower_recovery_point(self, of: TopicPartition, offset: int) -> None:
+    async def vouch_only_below(self, of: TopicPartition, offset: int) -> None:
         """Need not be remembered: an unclean stop here never believes more than was flushed."""
 
     async def record_start(self, of: TopicPartition, offset: int) -> None:

@@ -11,7 +11,7 @@ from barnabas.log.health import DirectoryFailed
 from barnabas.log.partition_log import Appended, PartitionLog
 from barnabas.log.producers import Duplicate, Origin
 from barnabas.model.errors import ErrorCode, Refused
-from barnabas.records.batch import header_at, verify
+from barnabas.records.batch import MAGIC_AT, header_at, verify
 from barnabas.sim.disk_faults import PROFILES, Injection, Kind
 from tests.log.storage import (
     SMALL,
@@ -156,6 +156,21 @@ def test_a_follower_checks_what_it_is_sent() -> None:
             log.append_as_follower(data, 9, NOW)
         assert refused.value.code is code
         assert offsets(log) == [(0, 0)]
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_of_an_old_format_is_refused_whoever_sends_it(magic: int) -> None:
+    # One bit of a leader's disk makes such a message of a batch; nobody may die of it.
+    log = Machine().log()
+    data = bytearray(batch(b"a"))
+    data[MAGIC_AT] = magic
+    with pytest.raises(Refused) as by_leader:
+        log.append_as_leader(data, 1, NOW)
+    assert by_leader.value.code is ErrorCode.INVALID_RECORD
+    with pytest.raises(Refused) as by_follower:
+        log.append_as_follower(data, 1, NOW)
+    assert by_follower.value.code is ErrorCode.CORRUPT_MESSAGE
+    assert log.end_offset == 0
 
 
 def test_a_follower_takes_the_gaps_that_compaction_left() -> None:

@@ -224,3 +224,39 @@ def test_an_index_that_leads_out_of_the_log_is_noticed(lie: int) -> None:
     found = segment.find(150)
     assert found is not None
     assert found[1].base_offset == 150
+
+
+@pytest.mark.parametrize("life", ["settled here", "read from a file", "revived"])
+@pytest.mark.parametrize("position", [b"\x80\0\0\0", b"\x10\0\0\0", b"\0\0\0\x07"])
+def test_an_index_that_rots_in_its_file_is_made_anew(life: str, position: bytes) -> None:
+    # Found by seeds 3022, 5060 and 5066 of the log profile.
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    if life == "settled here":
+        segment.offsets.close()
+    file = machine.process.open(segment.path(INDEX), "write")
+    file.write(4, [position])
+    if life != "settled here":
+        segment.close()
+        segment = Segment.open(machine.process, PATH, 100, 200)
+        segment.adopt_indexes()
+        segment.next_offset = 180
+    if life == "revived":
+        segment.revive()
+    for offset in range(100, 180):
+        found = segment.find(offset)
+        assert found is not None
+        assert found[1].base_offset == offset - offset % 2
+    assert segment.offset_behind(segment.size_bytes) == 180
+    assert segment.offsets.is_live == (life == "revived")
+
+
+def test_a_rotten_index_does_not_keep_a_segment_from_being_cut() -> None:
+    machine = Machine()
+    segment = filled(machine)
+    segment.settle()
+    segment.offsets.close()
+    machine.process.open(segment.path(INDEX), "write").write(12, [b"\x7f"])
+    segment.truncate(150)
+    assert (segment.next_offset, segment.youngest) == (150, (241, 149))

@@ -1,9 +1,16 @@
 """Producer tables on disk, and read from the log again."""
 
-from barnabas.log.producers import Marker, Origin
+import errno
+
+import pytest
+
+from barnabas.log.health import DirectoryFailed
+from barnabas.log.producers import Marker, Origin, read_snapshot
 from barnabas.log.snapshots import Snapshots, marker_in, replay
-from barnabas.records.batch import header_at
+from barnabas.model.errors import CorruptLog
+from barnabas.records.batch import HEADER_BYTES, header_at
 from barnabas.records.control import ControlType, control_batch
+from barnabas.sim.disk_faults import Injection
 from tests.log.storage import ORDERS, PATH, Machine, batch, marker, run, transactional
 
 DIRECTORY = f"{PATH}/{ORDERS}"
@@ -32,6 +39,21 @@ def test_a_table_is_the_snapshot_and_what_came_after() -> None:
     replay(table, log.segments, log.end_offset)
     assert table.entries == log.producers.entries
     assert table.open == log.producers.open == {7: 3}
+
+
+def test_a_marker_that_rots_decides_nothing() -> None:
+    machine = Machine()
+    log = machine.log()
+    log.append_as_leader(transactional(b"2", producer=(8, 0, 0)), 1, 1000)
+    position = log.segments[0].size_bytes
+    log.append_as_leader(marker((8, 0), commit=False), 1, 1000, Origin.COORDINATOR)
+    # The last byte of the key says whether it is an abort or a commit.
+    key_at = position + HEADER_BYTES + 7
+    file = machine.process.open(log.segments[0].file.path, "write")
+    assert file.read(key_at, 1) == b"\0"
+    file.write(key_at, [b"\x01"])
+    with pytest.raises(CorruptLog, match="checksum"):
+        replay(log.snapshots.load(0, 0), log.segments, log.end_offset)
 
 
 def test_a_damaged_snapshot_is_removed_and_an_older_one_taken() -> None:
@@ -65,3 +87,25 @@ def test_a_snapshot_is_durable_after_a_sync() -> None:
     run(machine.process.sync_directory(DIRECTORY))
     machine.crash("meta-first")
     assert sorted(Snapshots(machine.process, DIRECTORY).load(0, 1).entries) == [7]
+
+
+def test_a_snapshot_whose_sync_failed_is_durable_after_the_next_life_has_opened_the_log() -> None:
+    # Found by seed 5061 of the log profile: (1) a flush is under way when a segment is rolled, so
+    # the recovery point comes to lie at the new snapshot; (2) the next sync fails, and the kernel
+    # takes the snapshot for written; (3) the process starts anew and reads it from memory.
+    machine = Machine()
+    log = machine.log()
+    log.append_as_leader(batch(b"1", producer=(7, 0, 0)), 1, 1000)
+    run(log.flush())
+    log.roll(1000)
+    run(machine.directory_of().checkpoint())
+    path = log.snapshots.path(1)
+    machine.disk.inject(Injection("sync", path, error=errno.EIO))
+    with pytest.raises(DirectoryFailed):
+        run(log.flush())
+    machine.crash()
+    assert machine.log().recovery_point == 1
+    durable = machine.disk.durable_content(path)
+    assert durable is not None
+    whole = read_snapshot(durable.read(0, durable.size), 1, path)
+    assert sorted(whole.entries) == [7]

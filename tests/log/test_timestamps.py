@@ -1,10 +1,13 @@
 """Which offset a time leads to, against a walk over all records."""
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import given
 
 from barnabas.log.config import LogConfig
+from barnabas.log.names import INDEX
 from barnabas.log.timestamps import TimestampedOffset, first_not_older, youngest
+from barnabas.model.errors import CorruptLog
 from barnabas.records.batch import header_at
 from barnabas.records.record import records
 from tests.log.storage import Machine, batch, content, run
@@ -48,3 +51,27 @@ def test_an_empty_log_has_no_times() -> None:
     log = Machine().log()
     assert first_not_older(log, 0) is None
     assert youngest(log) is None
+
+
+def test_a_rotten_index_changes_no_answer() -> None:
+    machine = Machine()
+    log = machine.log(CONFIG)
+    for timestamp in range(20):
+        log.append_as_leader(batch(b"a", b"b", timestamp=2 * timestamp), 3, 0)
+    segment = log.segments[0]
+    segment.offsets.close()
+    machine.process.open(segment.path(INDEX), "write").write(4, [b"\x7f\x01"])
+    for timestamp in range(41):
+        found = first_not_older(log, timestamp)
+        assert found == (TimestampedOffset(timestamp, timestamp, 3) if timestamp < 40 else None)
+
+
+def test_a_record_that_rots_is_an_error_and_no_answer() -> None:
+    # Found by seed 18 of the log profile.
+    machine = Machine()
+    log = machine.log(CONFIG)
+    log.append_as_leader(batch(b"a", b"b", timestamp=7), 3, 0)
+    file = machine.process.open(log.segments[0].file.path, "write")
+    file.write(log.segments[0].size_bytes - 1, [b"\xff"])
+    with pytest.raises(CorruptLog, match="checksum"):
+        first_not_older(log, 7)

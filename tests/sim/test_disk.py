@@ -498,7 +498,7 @@ def test_nothing_durable_is_damaged_against_the_ghost() -> None:
         asked.append((path, offset, count))
         return False
 
-    shared.may_destroy = never
+    shared.may_destroy = shared.may_break = never
     assert not shared.rot("/data/log", 7)
     assert not shared.break_sectors("/data/log", 0, 100)
     shared.faults = DiskFaults(misdirected=1_000_000, read_error=1_000_000)
@@ -525,6 +525,34 @@ def test_a_misdirected_write_hits_another_page_and_misses_its_own() -> None:
         asyncio.run(file.sync())
         found.add((file.read(0, 1 << 20)[::PAGE], other.read(0, 1 << 20)[::PAGE]))
     assert found == {(b"aa", b"b"), (b"ab", b"o")}
+
+
+def test_the_ghost_is_told_of_what_is_destroyed_and_of_nothing_else() -> None:
+    told: list[tuple[str, int, int]] = []
+    shared, process, file = disk_with(Told(disk__misdirected=1), b"a" * PAGE)
+    shared.destroys = lambda path, offset, count: told.append((path, offset, count))
+    assert shared.rot("/data/log", 7)
+    assert not shared.rot("/data/log", 2 * PAGE)
+    assert told == [("/data/log", 7, 1)]
+    other = process.disk.open("/data/other", "create")
+    other.write(0, [b"o" * PAGE])
+    asyncio.run(other.sync())
+    asyncio.run(process.disk.sync_directory("/data"))
+    shared.faults = DiskFaults(misdirected=1)
+    file.write(0, [b"b" * PAGE])
+    asyncio.run(file.sync())
+    assert told[1:] == [("/data/other", 0, PAGE), ("/data/log", 0, PAGE)]
+
+
+def test_what_is_cached_may_be_looked_at_beside_what_is_durable() -> None:
+    shared, _, file = disk_with(Calm(), b"a")
+    file.write(0, [b"b"])
+    cached, durable = shared.cached_content("/data/log"), shared.durable_content("/data/log")
+    assert cached is not None
+    assert durable is not None
+    assert (cached.read(0, 9), durable.read(0, 9)) == (b"b", b"a")
+    assert shared.cached_content("/data/none") is None
+    assert shared.cached_content("/data/log/below") is None
 
 
 def sparing(spared: str) -> MayDestroy:

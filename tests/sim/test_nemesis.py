@@ -50,8 +50,9 @@ def state(world: World) -> tuple[object, ...]:
         (host.powered, host.slowness, bool(host.processes), host.disk.faults, host.disk.latencies)
         for host in world.hosts.values()
     ]
+    rooms = [host.disk.capacity_bytes for host in world.hosts.values()]
     paused = [process.loop.paused for host in world.hosts.values() for process in host.processes]
-    return (*links, *hosts, *paused)
+    return (*links, *hosts, *rooms, *paused)
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))

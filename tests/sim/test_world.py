@@ -188,3 +188,30 @@ def test_errors_are_told_in_the_same_words_every_time() -> None:
 )
 def test_a_module_has_one_name_wherever_the_checkout_lies(path: str, name: str) -> None:
     assert name_in_tree(path) == name
+
+
+def test_a_visitor_is_not_what_a_host_starts_again() -> None:
+    started: list[str] = []
+
+    async def resident(runtime: Runtime) -> None:
+        started.append("resident")
+        await asyncio.Event().wait()
+
+    async def visitor(runtime: Runtime) -> None:
+        started.append("visitor")
+        await runtime.clock.sleep_ms(10)
+
+    with world_of("a") as world:
+        world.start("a", resident)
+        world.run_ms(1)
+        world.visit("a", visitor)
+        world.run_ms(100)
+        assert [process.life for process in world.hosts["a"].processes] == [1]
+        world.kill("a")
+        world.run_ms(1)
+        world.visit("a", visitor)
+        world.run_ms(1)
+        world.restart("a")
+        world.run_ms(100)
+        assert [process.life for process in world.hosts["a"].processes] == [4]
+    assert started == ["resident", "visitor", "visitor", "resident"]

@@ -158,6 +158,8 @@ class LogDirectory:
         path = f"{self.path}/{directory_name(of)}"
         try:
             log = await open_log(self.disk, self, of, path, config, found, wall_ms, report)
+            # What was cut off may have been durable and replicated, what follows it is not yet.
+            await self.vouch_only_below(of, log.end_offset)
         except OSError as error:
             raise self.health.fail(error) from error
         log.set_high_watermark(self._high_watermarks.known.get(of, log.start_offset))
@@ -198,14 +200,16 @@ class LogDirectory:
 
     # --- offsets ---------------------------------------------------------------------------------
 
-    async def lower_recovery_point(self, of: TopicPartition, offset: int) -> None:
-        """Return when no recovery will believe that a log is durable above an offset."""
-        if offset < self._cleaned.known.get(of, 0):
-            self._cleaned.known[of] = offset
-            await self._cleaned.write()
-        if offset < self._recovery_points.known.get(of, 0):
-            self._recovery_points.known[of] = offset
-            await self._recovery_points.write()
+    async def vouch_only_below(self, of: TopicPartition, offset: int) -> None:
+        """Return when no recovery will believe a log durable or replicated above an offset.
+
+        Other records may be written there.  Were the old high watermark to come back, they would
+        be shown to consumers before anybody else has them (S-05).
+        """
+        for offsets in (self._cleaned, self._recovery_points, self._high_watermarks):
+            if offset < offsets.known.get(of, 0):
+                offsets.known[of] = offset
+                await offsets.write()
 
     async def record_start(self, of: TopicPartition, offset: int) -> None:
         """Return when every recovery will have a log start at an offset."""

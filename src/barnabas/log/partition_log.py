@@ -43,6 +43,7 @@ from barnabas.model.errors import CorruptLog, ErrorCode, Refused
 from barnabas.records.batch import (
     NO_TIMESTAMP,
     CorruptBatch,
+    OldFormat,
     assigned,
     batches,
     verify,
@@ -59,8 +60,8 @@ class Home(Protocol):
         """Whether the directory can still be trusted."""
         ...
 
-    async def lower_recovery_point(self, of: TopicPartition, offset: int) -> None:
-        """Return when no recovery will believe that this log is durable above an offset."""
+    async def vouch_only_below(self, of: TopicPartition, offset: int) -> None:
+        """Return when no recovery will believe this log durable or replicated above an offset."""
 
     async def record_start(self, of: TopicPartition, offset: int) -> None:
         """Return when every recovery will have this log start at an offset."""
@@ -190,7 +191,7 @@ class PartitionLog:
                 youngest = header.max_timestamp if append_ms is None else append_ms
                 if youngest > timestamp:
                     timestamp, timestamp_offset = youngest, last
-        except CorruptBatch as error:
+        except (CorruptBatch, OldFormat) as error:
             raise refused(error) from error
         if not parts:
             raise Refused(ErrorCode.INVALID_RECORD, f"no record batch in {len(view)} bytes")
@@ -241,7 +242,7 @@ class PartitionLog:
                 end, last = position + header.size_bytes, header.last_offset
                 if header.max_timestamp > timestamp:
                     timestamp, timestamp_offset = header.max_timestamp, last
-        except CorruptBatch as error:
+        except (CorruptBatch, OldFormat) as error:
             raise Refused(ErrorCode.CORRUPT_MESSAGE, f"{self.of}: {error}") from error
         if end == 0:
             return Appended(self.end_offset, last, NO_TIMESTAMP)
@@ -637,9 +638,10 @@ class PartitionLog:
 
     async def _vouch_only_below(self, offset: int) -> None:
         # Lowered here first, or a checkpoint written meanwhile would raise it again.
-        if offset < self.recovery_point:
-            self.recovery_point = offset
-            await self.home.lower_recovery_point(self.of, offset)
+        if offset < max(self.recovery_point, self.high_watermark):
+            self.recovery_point = min(self.recovery_point, offset)
+            self.high_watermark = min(self.high_watermark, offset)
+            await self.home.vouch_only_below(self.of, offset)
         if offset < self.start_offset:
             self.start_offset = offset
             await self.home.record_start(self.of, offset)

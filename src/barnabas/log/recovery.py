@@ -50,6 +50,7 @@ from barnabas.log.names import (
     LOG,
     PARTITION_METADATA,
     SEGMENT_FILES,
+    SNAPSHOT,
     SWAP,
     TEMPORARY,
     TopicPartition,
@@ -73,6 +74,7 @@ from barnabas.records.batch import (
     BatchHeader,
     CorruptBatch,
     header_at,
+    verify,
 )
 from barnabas.records.checksum import crc32c
 from barnabas.runtime.disk import Disk
@@ -166,7 +168,11 @@ async def settle_names(disk: Disk, directory: str) -> None:
         elif kind.endswith(SWAP):
             swaps.append((name, base, kind))
     temporary = (EPOCH_CHECKPOINT, PARTITION_METADATA)
-    gone += [name for name in names if name.endswith(TEMPORARY) and name.startswith(temporary)]
+    gone += [
+        name
+        for name in names
+        if name.endswith(TEMPORARY) and (name.startswith(temporary) or SNAPSHOT in name)
+    ]
     covered = [swap_range(disk, directory, base) for _, base, kind in swaps if kind == LOG + SWAP]
     for name, (base, kind) in parts:
         if kind in SEGMENT_FILES and any(low <= base < high for low, high in covered):
@@ -309,19 +315,28 @@ class Recovery:
             replay(table, self.segments, segment.base_offset)
             segment.aborted.reset()
             for position, header in segment.headers():
-                enter_aborted(segment, stage_batch(table, segment, position, header))
+                try:
+                    ended = stage_batch(table, segment, position, header)
+                except CorruptBatch as error:
+                    raise CorruptLog(f"{segment.file.path} at {position}: {error}") from error
+                enter_aborted(segment, ended)
 
     def _resume(self, last: Segment) -> bool:
-        """Make the last segment ready for appends; tell whether it is what a clean stop leaves."""
+        """Make the last segment ready for appends; tell whether it is what a clean stop leaves.
+
+        The last batches say which offset comes next, so they are not believed unread.
+        """
         last.revive()
         last.next_offset = last.base_offset
         try:
-            for _, header in last.headers(last.offsets.position_before(last.size_bytes)):
+            for at, header in last.headers(last.offsets.position_before(last.size_bytes)):
+                checked = verify if header.magic == MAGIC else legacy.verify
+                checked(last.slice(at, header.size_bytes).read(), 0, header)
                 last.next_offset = header.next_offset
             for _, header in last.headers():
                 last.first_timestamp = header.max_timestamp
                 break
-        except CorruptLog:
+        except (CorruptLog, CorruptBatch):
             return False
         return True
 
@@ -333,6 +348,9 @@ class Recovery:
         self.snapshots.remove(offset for offset in self.snapshots.offsets() if offset > first)
         self.epochs.truncate_end(first)
         self.producers = self.snapshots.load(self.segments[0].base_offset, first)
+        if self.producers.end_offset == first and self.producers.entries:
+            # Written when its segment began, which may have been after the last flush.
+            await self.snapshots.write_again(self.producers)
         replay(self.producers, self.segments[:trusted], first)
         self._bytes_total = sum(segment.size_bytes for segment in doubtful)
         expected = first
@@ -351,14 +369,21 @@ class Recovery:
             expected = segment.next_offset
             if segment.file.size() > segment.size_bytes:
                 segment.file.truncate(segment.size_bytes)
-                behind = doubtful[number + 1 : number + 2]
-                if not behind or behind[0].base_offset != expected:
-                    await segment.file.sync()
+                await segment.file.sync()
+                if not self._goes_on_behind(trusted + number):
                     await self._remove(trusted + number + 1)
                     break
-                # No batch is missing: the space was reserved, or an earlier recovery was at work.
         for segment in self.segments[trusted:-1]:
             segment.settle()
+
+    def _goes_on_behind(self, number: int) -> bool:
+        """Tell whether the next segment begins where one ends whose last bytes are no batch.
+
+        Nothing is missing then: the bytes were space, not a batch that was torn.  Our own flush
+        leaves one of them, if the power fails between the two lengths that it gives a file.
+        """
+        ends_at = self.segments[number].next_offset
+        return any(each.base_offset == ends_at for each in self.segments[number + 1 : number + 2])
 
     async def _read(self, segment: Segment, segments_left: int) -> None:
         """Read a segment up to the first batch that cannot be, which ends it from then on."""

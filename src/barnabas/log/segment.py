@@ -102,6 +102,8 @@ class Segment:
         self._bound = (-1, 0)
         # Up to where space may be reserved ahead of appends, and up to where it is.
         self.reserve_to = self._reserved = 0
+        # Whether the indexes were made here from the batches, and not read from a file.
+        self._indexed_here = True
         self._closed = False
 
     def __repr__(self) -> str:
@@ -197,6 +199,8 @@ class Segment:
 
         Raises ``CorruptLog`` where no whole batch begins.
         """
+        if position < 0:
+            raise CorruptLog(f"{self.offsets.path} leads to {position}")
         window, start = b"", position
         while position < self.size_bytes:
             if position + HEADER_BYTES > start + len(window):
@@ -263,12 +267,17 @@ class Segment:
         try:
             return self._search(self.offsets.position_below(offset), offset)
         except CorruptLog:
-            if self.offsets.is_live:
+            if self._knows_its_indexes:
                 raise
         # What the index says cannot be: it was damaged, or the log was.  Building it anew reads
         # the log from its beginning, and tells.
         self.reindex()
         return self._search(self.offsets.position_below(offset), offset)
+
+    @property
+    def _knows_its_indexes(self) -> bool:
+        """Whether the indexes were made here and lie in memory only, where nothing damages them."""
+        return self._indexed_here and self.offsets.is_live
 
     def _search(self, position: int, offset: int) -> tuple[int, int] | None:
         if position and not 0 < position < self.size_bytes:
@@ -302,8 +311,17 @@ class Segment:
 
     def offset_behind(self, position: int) -> int:
         """Return the offset behind the last batch that ends at or before a position."""
+        try:
+            return self._behind(self.offsets.position_before(position), position)
+        except CorruptLog:
+            if self._knows_its_indexes:
+                raise
+        self.reindex()
+        return self._behind(self.offsets.position_before(position), position)
+
+    def _behind(self, start: int, position: int) -> int:
         behind = self.base_offset
-        for at, header in self.headers(self.offsets.position_before(position)):
+        for at, header in self.headers(start):
             if at + header.size_bytes > position:
                 return max(behind, header.base_offset)
             behind = header.next_offset
@@ -313,6 +331,7 @@ class Segment:
 
     def adopt_indexes(self) -> None:
         """Use the indexes that lie on the disk; ``CorruptLog`` if they cannot be any."""
+        self._indexed_here = False
         self.offsets.adopt()
         self.times.adopt()
         self._youngest = None
@@ -324,14 +343,17 @@ class Segment:
         self._youngest = (NO_TIMESTAMP, self.base_offset)
         self._unindexed_bytes = 0
         self.first_timestamp = None
+        self._indexed_here = True
 
     def reindex(self) -> None:
-        """Build the indexes of a settled segment anew from its batches."""
+        """Build the indexes anew from the batches; they are live afterwards if they were before."""
+        is_live = self.offsets.is_live
         self.begin_indexes()
         for position, header in self.headers():
             last, timestamp = header.last_offset, header.max_timestamp
             self.note(position, header.size_bytes, last, timestamp, last)
-        self.settle()
+        if not is_live:
+            self.settle()
 
     # --- the turns of its life -------------------------------------------------------------------
 
@@ -374,7 +396,8 @@ class Segment:
         if position == 0:
             self.first_timestamp = None
         self._youngest = self.times.youngest() or (NO_TIMESTAMP, self.base_offset)
-        for _, kept in self.headers(self.offsets.position_below(self._youngest[1])):
+        found = self.find(self._youngest[1])
+        for _, kept in self.headers(found[0]) if found is not None else ():
             if kept.max_timestamp > self._youngest[0]:
                 self._youngest = (kept.max_timestamp, kept.last_offset)
 

@@ -16,11 +16,12 @@ offset is what it was when it was taken.  Therefore
 from collections.abc import Iterable
 from typing import Final
 
+from barnabas.log.checkpoints import Checkpoint
 from barnabas.log.names import SNAPSHOT, offset_of, segment_file
 from barnabas.log.producers import Finished, Marker, Origin, ProducerTable, read_snapshot
 from barnabas.log.segment import Segment
 from barnabas.model.errors import CorruptLog
-from barnabas.records.batch import BatchHeader
+from barnabas.records.batch import BatchHeader, CorruptBatch, verify
 from barnabas.records.control import end_marker
 from barnabas.records.record import records
 from barnabas.runtime.disk import Buffer, Disk, File
@@ -52,6 +53,15 @@ class Snapshots:
         file = self._disk.open(path, "exclusive")
         self._unsynced[table.end_offset] = file
         file.write(0, [table.snapshot()])
+
+    async def write_again(self, table: ProducerTable) -> None:
+        """Return when the snapshot that a table was read from is durable, its name included.
+
+        A process that starts anew reads from memory what a failed sync has kept from the device.
+        It is replaced as a whole: of producers before the start of the log nothing else may know.
+        """
+        name = segment_file(table.end_offset, SNAPSHOT)
+        await Checkpoint(self._disk, self._directory, name).replace(table.snapshot())
 
     @property
     def has_unsynced(self) -> bool:
@@ -115,13 +125,18 @@ def marker_in(data: Buffer, position: int, header: BatchHeader) -> Marker | None
 def stage_batch(
     table: ProducerTable, segment: Segment, position: int, header: BatchHeader
 ) -> list[tuple[Finished, int]]:
-    """Bring a table forward over one batch of a segment; return the transactions it ended."""
+    """Bring a table forward over one batch of a segment; return the transactions it ended.
+
+    Headers are believed as they are; a marker decides a transaction, and has to match its checksum:
+    ``CorruptBatch`` if it does not.
+    """
     staging = table.stage(Origin.REPLICATION)
     if header.has_producer_id:
         if not header.is_control:
             staging.batch(header, header.base_offset)
         else:
             batch = segment.slice(position, header.size_bytes).read()
+            verify(batch, 0, header)
             marker = marker_in(batch, 0, header)
             if marker is not None:
                 staging.marker(header, marker, header.base_offset)
@@ -129,7 +144,7 @@ def stage_batch(
 
 
 def replay(table: ProducerTable, segments: Iterable[Segment], end_offset: int) -> None:
-    """Bring a table forward over the batches below an offset."""
+    """Bring a table forward over the batches below an offset; ``CorruptLog`` if one is damaged."""
     for segment in segments:
         if segment.next_offset <= table.end_offset or segment.base_offset >= end_offset:
             continue
@@ -140,5 +155,8 @@ def replay(table: ProducerTable, segments: Iterable[Segment], end_offset: int) -
             if header.base_offset >= end_offset:
                 break
             if header.next_offset > table.end_offset:
-                stage_batch(table, segment, position, header)
+                try:
+                    stage_batch(table, segment, position, header)
+                except CorruptBatch as error:
+                    raise CorruptLog(f"{segment.file.path} at {position}: {error}") from error
     table.end_offset = max(table.end_offset, end_offset)

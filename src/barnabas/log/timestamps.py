@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.segment import Segment
+from barnabas.model.errors import CorruptLog
 from barnabas.model.value import value
 from barnabas.records import legacy
-from barnabas.records.batch import MAGIC, NO_TIMESTAMP, BatchHeader
+from barnabas.records.batch import MAGIC, NO_TIMESTAMP, BatchHeader, CorruptBatch, verify
 from barnabas.records.record import Record, records
 
 
@@ -40,8 +41,8 @@ def search(log: PartitionLog, timestamp: int) -> TimestampedOffset | None:
     for segment in log.segments:
         if segment.next_offset <= log.start_offset or segment.youngest[0] < timestamp:
             continue
-        begin = max(log.start_offset, segment.times.offset_below(timestamp))
-        for position, header in segment.headers(segment.offsets.position_below(begin)):
+        begin = segment.find(max(log.start_offset, segment.times.offset_below(timestamp)))
+        for position, header in segment.headers(begin[0]) if begin is not None else ():
             if header.max_timestamp >= timestamp and header.last_offset >= log.start_offset:
                 found = within(segment, position, header, timestamp, log.start_offset)
                 if found is not None:
@@ -66,8 +67,8 @@ def youngest_from(segment: Segment, start_offset: int) -> int:
     """Return the largest timestamp of a segment's records that are not deleted."""
     if segment.base_offset >= start_offset:
         return segment.youngest[0]
-    best = NO_TIMESTAMP
-    for position, header in segment.headers(segment.offsets.position_below(start_offset)):
+    best, begin = NO_TIMESTAMP, segment.find(start_offset)
+    for position, header in segment.headers(begin[0]) if begin is not None else ():
         if header.base_offset >= start_offset:
             best = max(best, header.max_timestamp)
         elif header.last_offset >= start_offset:
@@ -89,6 +90,11 @@ def within(
 
 
 def records_at(segment: Segment, position: int, header: BatchHeader) -> Iterator[Record]:
-    """Yield the records of a batch, whatever its format."""
+    """Yield the records of a batch, whatever its format; ``CorruptLog`` if it is damaged."""
     data = segment.slice(position, header.size_bytes).read()
-    return (records if header.magic == MAGIC else legacy.records)(data, 0, header)
+    is_old = header.magic != MAGIC
+    try:
+        (legacy.verify if is_old else verify)(data, 0, header)
+    except CorruptBatch as error:
+        raise CorruptLog(f"{segment.file.path} at {position}: {error}") from error
+    return (legacy.records if is_old else records)(data, 0, header)

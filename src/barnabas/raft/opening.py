@@ -76,7 +76,7 @@ class Home:
         self._snapshots: Final = snapshots
         self._mark: Final = mark
 
-    async def lower_recovery_point(self, of: TopicPartition, offset: int) -> None:
+    async def vouch_only_below(self, of: TopicPartition, offset: int) -> None:
         """Return when nothing above an offset is vouched for."""
         await self._mark.lower(offset)
 

@@ -40,6 +40,7 @@ from barnabas.records.batch import (
     NO_TIMESTAMP,
     BatchHeader,
     CorruptBatch,
+    OldFormat,
     verify,
 )
 from barnabas.records.compression import Codec, InvalidRecord, TooManyBytes, UnsupportedCodec
@@ -237,12 +238,12 @@ def untimely(timestamp: int, header: BatchHeader, rules: Rules, wall_ms: int) ->
     return ""
 
 
-def refused(error: CorruptBatch | UnsupportedCodec) -> Refused:
+def refused(error: CorruptBatch | OldFormat | UnsupportedCodec) -> Refused:
     """Return what to tell a client about bytes it sent."""
     match error:
         case TooManyBytes():
             return Refused(ErrorCode.MESSAGE_TOO_LARGE, str(error))
-        case InvalidRecord():
+        case InvalidRecord() | OldFormat():
             return Refused(ErrorCode.INVALID_RECORD, str(error))
         case CorruptBatch():
             return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))

@@ -17,7 +17,7 @@ The world (kernel, nemesis, oracles) uses ``SimDisk``:
   killing one process (``ProcessDisk.die``) leaves the page cache alone;
 - ``wipe`` and ``image``/``restore`` replace the machine's disk by an empty or an earlier one;
 - ``faults``, ``inject``, ``trouble`` make operations fail; ``rot`` and ``break_sectors`` damage
-  what was durable, after asking ``may_destroy``;
+  what was durable, after asking ``may_destroy`` and ``may_break``;
 - ``durable_files``, ``durable_content`` and the hashes are for oracles and fingerprints.
 
 Non-obvious:
@@ -70,6 +70,9 @@ from barnabas.sim.disk_names import DirectoryNode, Names, Node, Slot, files
 STALE_PAGES: Final = 16
 STALE_PAGES_PER_FILE: Final = 4
 
+# More than any run writes: a disk is full only where somebody makes it so.
+CAPACITY_BYTES: Final = 1 << 40
+
 Tree: TypeAlias = "dict[str, Content | Tree]"
 MayDestroy: TypeAlias = Callable[[str, int, int], bool]
 
@@ -86,16 +89,24 @@ def always(path: str, offset: int, count: int) -> bool:
     return True
 
 
+def ignore(path: str, offset: int, count: int) -> None:
+    """Tell nobody what is destroyed."""
+
+
 class SimDisk:
     """The disk of one simulated host."""
 
-    def __init__(self, draw: Draw, capacity_bytes: int = 1 << 40) -> None:
+    def __init__(self, draw: Draw, capacity_bytes: int = CAPACITY_BYTES) -> None:
         self.draw = draw
         self.capacity_bytes = capacity_bytes
         self.latencies = Latencies()
         self.faults = DiskFaults()
         # Asked before durable bytes (path, offset, count) are damaged: is there another copy?
         self.may_destroy: MayDestroy = always
+        # Told of each such range that is about to be damaged.
+        self.destroys: Callable[[str, int, int], None] = ignore
+        # And before they cannot be read any more, until somebody writes them anew.
+        self.may_break: MayDestroy = always
         # What happened, by name; for reports, and for tests that want to know that it did.
         self.suffered: Final[defaultdict[str, int]] = defaultdict(int)
         self.names = Names()
@@ -171,12 +182,13 @@ class SimDisk:
 
     def rot(self, path: str, offset: int, mask: int = 1) -> bool:
         """Flip bits of a durable byte that the cache does not hold dirty; tell whether it was."""
-        node = self._durable_file(path)
+        node = self._file(path, durable=True)
         index, at = divmod(offset, PAGE)
         if node is None or offset >= node.durable.size or index in node.dirty:
             return False
         if not self.may_destroy(path, offset, 1):
             return False
+        self.destroys(path, offset, 1)
         page = bytearray(node.durable.pages.get(index, ZEROS))
         page[at] ^= mask
         node.durable.pages[index] = bytes(page)
@@ -186,8 +198,8 @@ class SimDisk:
 
     def break_sectors(self, path: str, offset: int, count: int) -> bool:
         """Make sectors unreadable until they are written anew; tell whether it was done."""
-        node = self._durable_file(path)
-        if node is None or not self.may_destroy(path, offset, count):
+        node = self._file(path, durable=True)
+        if node is None or not self.may_break(path, offset, count):
             return False
         node.bad_sectors.update(range(offset // SECTOR, (offset + count - 1) // SECTOR + 1))
         self.suffered["broken sectors"] += 1
@@ -205,8 +217,13 @@ class SimDisk:
 
     def durable_content(self, path: str) -> Content | None:
         """Return what is durable of the file that durably has this name: to look at only."""
-        node = self._durable_file(path)
+        node = self._file(path, durable=True)
         return None if node is None else node.durable
+
+    def cached_content(self, path: str) -> Content | None:
+        """Return what a process would read of the file that has this name: to look at only."""
+        node = self._file(path, durable=False)
+        return None if node is None else node.cached
 
     def durable_hash(self) -> bytes:
         """Return a digest of all that is durable."""
@@ -304,6 +321,8 @@ class SimDisk:
             return
         if not self.may_destroy(path, index * PAGE, PAGE):
             return
+        self.destroys(victim_path, target * PAGE, PAGE)
+        self.destroys(path, index * PAGE, PAGE)
         victim.durable.pages[target] = node.durable.freeze(index)
         node.durable.pages[index] = bytes(before.get(index, ZEROS))
         for touched, at in ((node, index), (victim, target)):
@@ -353,10 +372,12 @@ class SimDisk:
         for node in [node for node, owner in self.locks.items() if owner is process]:
             del self.locks[node]
 
-    def _durable_file(self, path: str) -> FileNode | None:
+    def _file(self, path: str, durable: bool) -> FileNode | None:
         node: Node | None = self.names.root
         for name in names_of(path):
-            node = node.durable.get(name) if isinstance(node, DirectoryNode) else None
+            if not isinstance(node, DirectoryNode):
+                return None
+            node = (node.durable if durable else node.cached).get(name)
         return node if isinstance(node, FileNode) else None
 
 

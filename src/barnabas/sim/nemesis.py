@@ -16,6 +16,8 @@ from random import Random
 from typing import Final, Protocol, TypeAlias
 
 from barnabas.model.value import value
+from barnabas.sim.disk import CAPACITY_BYTES
+from barnabas.sim.disk_content import PAGE
 from barnabas.sim.disk_faults import PROFILES, DiskFaults, Injection, Law, Trouble
 from barnabas.sim.disk_faults import Kind as Operation
 from barnabas.sim.link import Link
@@ -430,6 +432,28 @@ def trouble_disk(world: World, fault: Fault) -> Undo:
     return lambda: disk.relieve("/")
 
 
+def fill_disk(world: World, fault: Fault) -> Undo:
+    """Let somebody else use up a host's disk but for a few pages, and give the space back."""
+    disk = world.hosts[fault.target[0]].disk
+    disk.capacity_bytes = (disk.used_pages + fault.param("pages")) * PAGE
+
+    def undo() -> None:
+        disk.capacity_bytes = CAPACITY_BYTES
+
+    return undo
+
+
+def misdirect_writes(world: World, fault: Fault) -> Undo:
+    """Let a host's disk put pages where others belong; the atlas may forbid it."""
+    disk = world.hosts[fault.target[0]].disk
+    disk.faults = replace(disk.faults, misdirected=fault.param("per_million", 100_000))
+
+    def undo() -> None:
+        disk.faults = replace(disk.faults, misdirected=0)
+
+    return undo
+
+
 def unreliable_disk(world: World, fault: Fault) -> Undo:
     """Let a host's disk fail now and then, each operation with a small probability."""
     disk = world.hosts[fault.target[0]].disk
@@ -489,6 +513,10 @@ KINDS: Final[Mapping[str, Kind]] = {
     "disk-slow": Kind(one(10, 5_000, after=(0, 1, 5)), slow_writes),
     "disk-fail": Kind(one(1, 1, operation=FAILING, after=(0, 1, 5, 20)), fail_disk, unusual=True),
     "disk-trouble": Kind(one(100, 20_000, trouble=TROUBLES), trouble_disk, unusual=True),
+    "disk-fill": Kind(one(100, 5_000, pages=(0, 1, 4)), fill_disk, unusual=True),
+    "misdirect": Kind(
+        one(10, 5_000, per_million=(50_000, 500_000)), misdirect_writes, unusual=True
+    ),
     "disk-rot": Kind(one(1, 1, mask=(1, 0x80, 0xFF)), rot, unusual=True),
     "wipe": Kind(one(100, 20_000), wipe, unusual=True),
     "disk-flaky": Kind(

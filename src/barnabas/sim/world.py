@@ -170,6 +170,7 @@ class World:
         self._last_kinds: Final[dict[str, str]] = {}
         self._mains: Final[dict[str, Main]] = {}
         self.processes: Final[list[Process]] = []
+        self._visitors: Final[dict[Process, None]] = {}
         self._listeners: Final[dict[str, list[Callable[[Moment], None]]]] = {}
         self._dirty: Final[dict[Checker, None]] = {}
         self._started: Final = tape.site("clock/started")
@@ -193,9 +194,22 @@ class World:
 
     def start(self, name: str, main: Main) -> Process:
         """Start a process on a host, and remember how, for ``restart``."""
+        self._mains[name] = main
+        return self._start(name, main)
+
+    def visit(self, name: str, main: Main) -> Process:
+        """Start a process beside what belongs on a host, as somebody who logs in may do.
+
+        It dies of what the others die of, but nothing starts it again, and nobody waits for it to
+        end before what belongs there is started.
+        """
+        process = self._start(name, main)
+        self._visitors[process] = None
+        return process
+
+    def _start(self, name: str, main: Main) -> Process:
         host = self.hosts[name]
         assert host.powered, f"{name} has no power"
-        self._mains[name] = main
         host.lives += 1
         cpu_ns = self.settings.cpu_ns
         if cpu_ns:
@@ -220,7 +234,7 @@ class World:
         if not host.powered:
             host.powered = True
             self.fabric.power(name, powered=True)
-        if not host.processes:
+        if all(process in self._visitors for process in host.processes):
             self.start(name, self._mains[name])
 
     def stop(self, name: str) -> None:
@@ -320,7 +334,8 @@ class World:
         death = process.death
         assert death is not None, f"{process} is mourned and lives"
         self.note(f"{process.name} {death.ending}")
-        if death.ending == "exited" and self.hosts[process.host].wanted:
+        is_wanted = self.hosts[process.host].wanted and process not in self._visitors
+        if death.ending == "exited" and is_wanted:
             self.later(0, partial(self.restart, process.host))
         if death.error is not None and not self.excuses(process):
             error, place = tell(death.error), place_of(death.error)

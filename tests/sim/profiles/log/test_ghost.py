@@ -4,7 +4,8 @@ import pytest
 
 from barnabas.log.producers import Origin
 from barnabas.records.batch import header_at
-from barnabas.sim.profiles.log.ghost import Ghost, content, is_reduced, naive_producers
+from barnabas.sim.profiles.log.ghost import Ghost, content, partial_bytes
+from barnabas.sim.profiles.log.naive import Reading
 from barnabas.sim.world import Violation
 from tests.log.storage import Machine, batch, marker, run, transactional
 
@@ -108,21 +109,129 @@ def test_rotten_bytes_are_noticed() -> None:
         ghost.agrees(log)
 
 
-def test_compaction_may_drop_old_values_and_nothing_else() -> None:
-    stored = [
-        batch(b"1", b"2", keys=(b"a", b"b")),
-        batch(b"3", keys=(b"a",), base_offset=2),
-        batch(b"4", keys=(b"c",), base_offset=3),
-    ]
-    reduced = batch(b"2", keys=(b"b",), base_offset=1)
-    assert is_reduced(stored, stored, 4)
-    assert not is_reduced(stored[1:], stored, 4), "b is gone"
-    assert not is_reduced([reduced, *stored[1:]], stored, 4), "a batch keeps its base offset"
-    assert not is_reduced([*stored, batch(b"5", base_offset=9)], stored, 4)
-    assert is_reduced(stored[:2], stored, 3), "the end was cut off"
-
-
 def test_the_naive_reading_is_that_of_the_log() -> None:
     ghost, machine = told(Machine())
-    assert naive_producers(ghost.stored).entries == machine.log_of().producers.entries
+    assert Reading(ghost.stored).producers.entries == machine.log_of().producers.entries
     assert [header_at(data).base_offset for data in content(machine.log_of())] == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_high_watermark_that_grew_in_a_crash_is_noticed() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    log.set_high_watermark(3)
+    ghost.agrees(log)
+    run(machine.directory_of().checkpoint())
+    machine.crash()
+    ghost.recovered(machine.log())
+    ghost.high_watermark = 2
+    machine.crash()
+    with pytest.raises(Violation, match="S-05"):
+        ghost.recovered(machine.log())
+
+
+def test_a_snapshot_that_vanishes_is_noticed_and_one_that_rots_is_excused() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    log.roll(0)
+    ghost.agrees(log)
+    path = log.snapshots.path(6)
+    machine.process.remove(path)
+    ghost.rotten[path] = None
+    ghost.agrees(log)
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    log.roll(0)
+    ghost.agrees(log)
+    machine.process.remove(log.snapshots.path(6))
+    with pytest.raises(Violation, match="S-11"):
+        ghost.agrees(log)
+
+
+def test_a_snapshot_that_was_vouched_for_and_is_not_durable_is_noticed() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    log.roll(0)
+    log.append_as_leader(batch(b"v", producer=(7, 0, 6)), 1, 0)
+    ghost.appended(log, 6)
+    log.snapshots.close()
+    run(log.flush())
+    with pytest.raises(Violation, match="S-11"):
+        ghost.flushed(log, machine.disk, 7)
+
+
+def test_what_retention_may_not_delete_is_noticed() -> None:
+    ghost, machine = told(Machine(), 40)
+    log = machine.log_of()
+    log.set_high_watermark(log.end_offset)
+    ghost.agrees(log)
+    ghost.retained(log, 40)
+    run(log.advance_start(30))
+    with pytest.raises(Violation, match="S-13"):
+        ghost.retained(log, 20)
+
+
+def test_a_part_of_a_batch_that_can_be_seen_is_noticed() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    ghost.nothing_partial(log)
+    log.segments[-1].file.write(log.segments[-1].size_bytes, [b"half a batch"])
+    assert partial_bytes(log.segments[-1]) == 0
+    log.segments[-1].size_bytes += 12
+    assert partial_bytes(log.segments[-1]) == 12
+    with pytest.raises(Violation, match="S-15"):
+        ghost.nothing_partial(log)
+
+
+def test_aborted_transactions_that_are_not_told_are_noticed() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    log.append_as_leader(transactional(b"t", producer=(8, 0, 0)), 2, 0)
+    ghost.appended(log, 6)
+    log.append_as_leader(marker((8, 0), commit=False), 2, 0, Origin.COORDINATOR)
+    ghost.appended(log, 7)
+    ghost.agrees(log)
+    log.segments[-1].aborted.reset()
+    with pytest.raises(Violation, match="T-08"):
+        ghost.agrees(log)
+
+
+def test_a_destroyed_batch_is_excused_as_long_as_nobody_can_believe_it() -> None:
+    ghost, machine = told(Machine())
+    log = machine.log_of()
+    file = log.segments[0].file
+    found = log.segments[0].find(3)
+    assert found is not None
+    position, header = found
+    whole = file.read(position, header.size_bytes)
+    file.write(position + header.size_bytes - 3, [b"X"])
+    ghost.damaged[3] = None
+    ghost.agrees(log)
+    # With a checksum that fits, it is another batch.
+    file.write(position, [batch(b"w" * 50, base_offset=3, epoch=1, producer=(7, 0, 3))])
+    with pytest.raises(Violation, match="S-18"):
+        ghost.agrees(log)
+    file.write(position, [whole])
+    ghost.agrees(log)
+
+
+def test_recovery_may_end_a_log_at_a_destroyed_batch_and_not_before() -> None:
+    for damaged, excused in ((3, True), (4, False)):
+        ghost, machine = told(Machine())
+        run(machine.log_of().truncate(3, 0))
+        machine.crash()
+        ghost.durable_end = 6
+        ghost.damaged[damaged] = None
+        if excused:
+            ghost.recovered(machine.log())
+            assert (ghost.end, ghost.is_damaged) == (3, False)
+        else:
+            with pytest.raises(Violation, match="S-01"):
+                ghost.recovered(machine.log())
+
+
+def test_each_look_is_counted() -> None:
+    marks: list[str] = []
+    machine = Machine()
+    ghost = Ghost("plain", compacted=False, mark=marks.append)
+    ghost.recovered(machine.log())
+    assert marks == ["S-01 asked", "S-05 asked"]

@@ -21,7 +21,7 @@ def test_a_run_without_a_mutant_is_the_product() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", ["MS-02", "MS-03", "MS-04", "MS-06", "MS-07", "MS-11"])
+@pytest.mark.parametrize("mutant", ["MS-02", "MS-03", "MS-04", "MS-06", "MS-07", "MS-11", "MS-16"])
 def test_what_is_easily_seen_is_seen_at_once(mutant: str) -> None:
     try:
         oracles = [run(PROFILE, PROFILE.plan(seed, mutant)).oracle for seed in range(1, 31)]

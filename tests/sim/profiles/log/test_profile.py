@@ -19,7 +19,7 @@ def test_a_plan_survives_being_written_down() -> None:
 
 
 def test_every_operation_and_every_fault_is_drawn_by_somebody() -> None:
-    plans = [PROFILE.plan(seed, "") for seed in range(60)]
+    plans = [PROFILE.plan(seed, "") for seed in range(200)]
     assert {op.what for plan in plans for op in plan.workload} == set(WEIGHTS)
     assert {fault.kind for plan in plans for fault in plan.faults} == set(PROFILE.kinds)
 

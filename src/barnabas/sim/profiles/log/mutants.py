@@ -8,11 +8,12 @@ product.  The budgets are those of the oracle book: A is 20 seeds, B 200.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from barnabas.log import compaction, partition_log, producers, recovery, snapshots
-from barnabas.log.checkpoints import Checkpoint
+from barnabas.log import compaction, partition_log, producers, recovery, retention, snapshots
+from barnabas.log.checkpoints import Checkpoint, encode_clean_mark
+from barnabas.log.directory import LogDirectory
 from barnabas.log.epochs import EpochCache
 from barnabas.log.health import DirectoryFailed, Health
-from barnabas.log.names import CLEANED, SWAP, TEMPORARY
+from barnabas.log.names import CLEANED, SWAP, TEMPORARY, TopicPartition
 from barnabas.log.partition_log import PartitionLog
 from barnabas.log.producers import Finished, ProducerTable, Staging
 from barnabas.log.recovery import Recovery
@@ -20,7 +21,10 @@ from barnabas.log.segment import Segment
 from barnabas.log.snapshots import Snapshots
 from barnabas.model.errors import CorruptLog, ErrorCode, Refused
 from barnabas.records.batch import BatchHeader
+from barnabas.records.builder import built
+from barnabas.records.record import records
 from barnabas.runtime.disk import Buffer
+from barnabas.sim.disk import ProcessDisk
 from barnabas.sim.profile import Mutant
 
 A: Final = 20
@@ -223,6 +227,106 @@ def reap_by_name(self: PartitionLog, retired_before_ms: int) -> None:
         segment.close()
         for path in segment.names():
             self.disk.remove(path)
+        reap_snapshots_by_name(self.snapshots)
+
+
+def remove_snapshots_later(self: Snapshots, offsets: Iterable[int]) -> None:
+    """MS-12: and snapshots, too."""
+    for offset in offsets:
+        path = self.path(offset)
+        self._disk.rename(path, f"{path}.deleted")
+        if (file := self._unsynced.pop(offset, None)) is not None:
+            file.close()
+        vars(self).setdefault("removed", []).append(path)
+
+
+def reap_snapshots_by_name(self: Snapshots) -> None:
+    """MS-12: whoever has the name by now."""
+    for path in vars(self).pop("removed", []):
+        if self._disk.exists(path):
+            self._disk.remove(path)
+
+
+async def forget_the_high_watermark(self: LogDirectory, of: TopicPartition, offset: int) -> None:
+    """MS-14: records go, and the high watermark that counted them stays on the disk."""
+    for offsets in (self._cleaned, self._recovery_points):
+        if offset < offsets.known.get(of, 0):
+            offsets.known[of] = offset
+            await offsets.write()
+
+
+def count_before_writing(
+    self: Segment,
+    parts: Sequence[Buffer],
+    size_bytes: int,
+    last_offset: int,
+    timestamp: int,
+    timestamp_offset: int,
+) -> None:
+    """MS-15: a segment is as long as it will be when everything is written."""
+    self.size_bytes += size_bytes
+    try:
+        self.file.write(self.size_bytes - size_bytes, parts)
+    finally:
+        self.next_offset = last_offset + 1
+    position = self.size_bytes - size_bytes
+    self.note(position, size_bytes, last_offset, timestamp, timestamp_offset)
+
+
+def share_health(self: LogDirectory, disk: ProcessDisk, path: str) -> None:
+    """MS-16: one disk of several fails, and all of them are given up."""
+    ORIGINAL[LogDirectory, "__init__"](self, disk, path)
+    vars(self)["health"] = vars(disk).setdefault("health", self.health)
+
+
+class NoLock:
+    """MS-17: what holds nobody off."""
+
+    def release(self) -> None:
+        """Let in whoever is in."""
+
+
+def lock_nothing(self: ProcessDisk, directory: str) -> NoLock:
+    """MS-17: everybody may work in a directory."""
+    return NoLock()
+
+
+def seal_again(
+    self: compaction.Round, data: bytes, header: BatchHeader, target: Segment
+) -> bytes | None:
+    """MS-18: whatever was read gets a checksum that fits."""
+    kept: bytes | None = ORIGINAL[compaction.Round, "_kept"](self, data, header, target)
+    return built(header, list(records(data, 0, header))) if kept is data else kept
+
+
+async def vouch_when_open(self: LogDirectory, of: TopicPartition, offset: int) -> None:
+    """MS-19: what recovery cuts off is vouched for as before."""
+    if of in self.logs:
+        await ORIGINAL[LogDirectory, "vouch_only_below"](self, of, offset)
+
+
+def beyond_the_high_watermark(log: PartitionLog, wall_ms: int) -> int:
+    """MP-23: what is not replicated yet goes, too."""
+    log.set_high_watermark(log.end_offset)
+    count: int = ORIGINAL[retention, "deletable"](log, wall_ms)
+    return count
+
+
+async def mark_then_close(self: LogDirectory, broker_epoch: int) -> None:
+    """MC-10: the mark of a clean stop is written first."""
+    await self._mark.replace(encode_clean_mark(broker_epoch))
+    await ORIGINAL[LogDirectory, "close"](self, broker_epoch)
+
+
+async def open_and_keep_the_mark(disk: ProcessDisk, path: str) -> LogDirectory:
+    """MC-09: the mark goes when everything is open, and the first checkpoint is written."""
+    return LogDirectory(disk, path)
+
+
+async def checkpoint_then_unmark(self: LogDirectory) -> None:
+    """MC-09: only now."""
+    await ORIGINAL[LogDirectory, "checkpoint"](self)
+    await self._mark.remove()
 
 
 def forget_open(self: Snapshots, first: int, end_offset: int) -> ProducerTable:
@@ -262,8 +366,27 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
     "MS-09": [(Segment, "sync", sync_and_sync_again)],
     "MS-10": [(Checkpoint, "replace", replace_without_directory)],
     "MS-11": [(partition_log, "verify", believe_checksums)],
-    "MS-12": [(PartitionLog, "retire", retire_by_name), (PartitionLog, "reap", reap_by_name)],
+    "MS-12": [
+        (PartitionLog, "retire", retire_by_name),
+        (PartitionLog, "reap", reap_by_name),
+        (Snapshots, "remove", remove_snapshots_later),
+    ],
     "MS-13": [(recovery, "crc32c", any_checksum)],
+    "MS-14": [(LogDirectory, "vouch_only_below", forget_the_high_watermark)],
+    "MS-15": [(Segment, "append", count_before_writing)],
+    "MS-16": [(LogDirectory, "__init__", share_health)],
+    "MS-17": [(ProcessDisk, "lock", lock_nothing)],
+    "MS-18": [
+        (compaction, "verify", believe_checksums),
+        (compaction.Round, "_kept", seal_again),
+    ],
+    "MS-19": [(LogDirectory, "vouch_only_below", vouch_when_open)],
+    "MP-23": [(retention, "deletable", beyond_the_high_watermark)],
+    "MC-09": [
+        (LogDirectory, "open", open_and_keep_the_mark),
+        (LogDirectory, "checkpoint", checkpoint_then_unmark),
+    ],
+    "MC-10": [(LogDirectory, "close", mark_then_close)],
     "MK-15": [
         (Snapshots, "load", forget_open),
         (ProducerTable, "first_unstable", unstable_is_stable),
@@ -285,6 +408,15 @@ MUTANTS: Final[Sequence[Mutant]] = (
     Mutant("MS-11", "a follower does not verify checksums", A),
     Mutant("MS-12", "files are removed later, by name", B),
     Mutant("MS-13", "recovery believes a tail whose sizes fit", B),
+    Mutant("MS-14", "a high watermark outlives the records that it counted", B),
+    Mutant("MS-15", "a segment is longer before it is written to", B),
+    Mutant("MS-16", "one directory that fails takes the others along", B),
+    Mutant("MS-17", "nobody locks a directory", B),
+    Mutant("MS-18", "compaction seals anew what it has not verified", B),
+    Mutant("MS-19", "what recovery cuts off is vouched for as before", B),
+    Mutant("MP-23", "retention deletes what is not replicated yet", B),
+    Mutant("MC-09", "the clean mark stays until everything is open", B),
+    Mutant("MC-10", "the clean mark comes before what it vouches for", B),
     Mutant("MK-15", "a transaction that was open before a restart is forgotten", B),
     Mutant("MK-17", "compaction drops the last batch of a live producer", B),
 )
