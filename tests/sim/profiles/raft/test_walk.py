@@ -24,6 +24,7 @@ from barnabas.raft.events import (
     Answered,
     AppendAsked,
     Asked,
+    CleanAsked,
     Event,
     Flushed,
     SnapshotInstalled,
@@ -244,6 +245,19 @@ def test_a_fetch_asks_for_what_follows_what_is_flushed() -> None:
     assert wrong(behind, Flushed(0, 1), [ask]) == "TV-raft-ask_fetch FETCHES_FLUSHED"
     further = replace(FETCH, offset=3)
     assert wrong(double(Role.FOLLOWER), fresh, [Ask(8, TO, further)]) == "TV-raft-ask_fetch said"
+
+
+def test_what_a_leader_has_issued_stays_so_when_its_log_begins_behind_it() -> None:
+    ledger: Ledger = {}
+    given = leader(hwm=3)
+    appended: list[Effect] = [AppendRecords(3, 2)]
+    walk(given, AppendAsked(2), appended, ledger)
+    assert ledger[2] == Log(2, runs=(Run(3, 2, LEADER_CHANGE), Run(5, 2, PLAIN)))
+    issued = ledger[2]
+    walk(given, SnapshotTaken(SnapshotId(3, 2)), [], ledger)
+    walk(given, CleanAsked(SnapshotId(3, 2)), [], ledger)
+    assert given.node.log.start == 3
+    assert ledger[2] == issued
 
 
 # --- Every guard -----------------------------------------------------------------------------
