@@ -20,7 +20,7 @@ STEPS = 600
 # In how many schedules a broken product must be found; most are in the first, some need a rare
 # turn of things.  And how many are followed to their end.
 SEEDS_MAX = 200
-SEEDS = 60
+SEEDS = 120
 
 
 class Validated(Quorum):
