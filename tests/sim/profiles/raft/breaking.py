@@ -296,7 +296,6 @@ def knows_voters_by_id(patch: Patch) -> None:
 def runs_as_an_observer(patch: Patch) -> None:
     """Who does not vote stands for election (MR-10)."""
     patch.setattr(Replica, "is_voter", property(lambda self: bool(self.voters.current.voters)))
-    patch.setattr(following, "_place", lambda self: 0)
 
 
 def cuts_too_much(patch: Patch) -> None:
