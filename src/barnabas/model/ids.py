@@ -4,7 +4,7 @@ A ``NewType`` costs nothing while running and makes the type checker refuse an o
 epoch belongs.
 """
 
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
 Uuid = NewType("Uuid", bytes)
 """Sixteen bytes, most significant first, exactly as the wire carries them.
@@ -15,3 +15,11 @@ compares and forwards far more ids than it prints.
 
 ZERO_UUID: Final = Uuid(bytes(16))
 """What Kafka sends for "no id"."""
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition of one topic, which another topic of the same name is not."""
+
+    topic_id: Uuid
+    topic: str
+    partition: int

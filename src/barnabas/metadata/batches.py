@@ -1,0 +1,66 @@
+"""What the log hands over: committed batches, as bytes or already taken apart.
+
+    bytes of the log, of a snapshot ──committed_batches──▶ CommittedBatch, CommittedBatch …
+
+A batch is what a leader appended in one piece.  Its records are values without keys; a control
+batch (a new leader, the voters) has none for us and only moves the offset.  Decoding a value is
+left to whoever folds it, who knows what to do if that fails.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from barnabas.metadata.faults import Fault, Unfoldable
+from barnabas.model.errors import RemoteProtocolError
+from barnabas.model.value import value
+from barnabas.records.batch import CorruptBatch, batches, verify
+from barnabas.records.checksum import Buffer
+from barnabas.records.record import records
+from barnabas.wire.metadata_records import decode_record
+from barnabas.wire.structs import Message
+
+GET_IT_ANEW = "the file is damaged: move the directory away and let this node fetch the log anew"
+UPGRADE = "a newer release wrote it: run that release here, or one that knows the record"
+
+
+@value
+class CommittedBatch:
+    """One batch of the metadata log, or of a snapshot."""
+
+    base_offset: int
+    last_offset: int
+    epoch: int
+    append_ms: int
+    size_bytes: int
+    values: Sequence[bytes]
+    """The records, none in a control batch."""
+
+
+def committed_batches(data: Buffer, where: str) -> Iterator[CommittedBatch]:
+    """Yield the batches in some bytes of a log or a snapshot, each proved by its checksum."""
+    try:
+        for position, header in batches(data):
+            verify(data, position, header)
+            values: list[bytes] = []
+            if not header.is_control:
+                for record in records(data, position, header):
+                    if record.value is None:
+                        raise CorruptBatch(f"record {record.offset} has no value")
+                    values.append(bytes(record.value))
+            yield CommittedBatch(
+                base_offset=header.base_offset,
+                last_offset=header.last_offset,
+                epoch=header.leader_epoch,
+                append_ms=header.max_timestamp,
+                size_bytes=header.size_bytes,
+                values=values,
+            )
+    except CorruptBatch as error:
+        raise Unfoldable(Fault(where, "record batch", str(error), GET_IT_ANEW)) from error
+
+
+def decoded(data: bytes, where: str) -> Message:
+    """Return the record in a value."""
+    try:
+        return decode_record(data)[0]
+    except RemoteProtocolError as error:
+        raise Unfoldable(Fault(where, "metadata record", str(error), UPGRADE)) from error

@@ -1,0 +1,182 @@
+"""A change to the image: what leads from one image to the next.
+
+    image ── delta ──▶ image         delta.apply(provenance)
+      ▲                  │
+      └─── Delta.between ┘
+
+A delta is made in one of two ways.  ``replay`` takes committed records one by one; what they say
+goes to the part that they speak of, and a part of which nobody spoke stays None and is shared by
+the next image.  ``between`` compares two images: that is how a snapshot becomes a delta, so that
+what the snapshot does not have is removed (M-07), and how a newcomer is given everything at once,
+as a change from nothing.
+
+Publishers are given the delta together with the image that it leads to, and write into neither.
+
+Every record that a controller writes can be replayed.  One that none would write, a change of a
+topic that is not there for example, raises ``BadRecord``, and the delta is of no use any more.
+
+Fixed by Kafka's MetadataDelta.java.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+from barnabas.metadata.acls import AclsDelta
+from barnabas.metadata.cluster import ClusterDelta
+from barnabas.metadata.configs import ConfigsDelta
+from barnabas.metadata.faults import BadRecord
+from barnabas.metadata.features import FeaturesDelta
+from barnabas.metadata.image import MetadataImage, Provenance
+from barnabas.metadata.levels import LevelChange
+from barnabas.metadata.producer_ids import ProducerIdsDelta
+from barnabas.metadata.quotas import ClientQuotasDelta
+from barnabas.metadata.scram import ScramDelta
+from barnabas.metadata.tokens import DelegationTokensDelta
+from barnabas.metadata.topics import TopicsDelta
+from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
+from barnabas.wire.messages.stored.clear_elr_record import ClearElrRecord
+from barnabas.wire.messages.stored.client_quota_record import ClientQuotaRecord
+from barnabas.wire.messages.stored.config_record import ConfigRecord
+from barnabas.wire.messages.stored.delegation_token_record import DelegationTokenRecord
+from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
+from barnabas.wire.messages.stored.fence_broker_record import FenceBrokerRecord
+from barnabas.wire.messages.stored.no_op_record import NoOpRecord
+from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
+from barnabas.wire.messages.stored.partition_record import PartitionRecord
+from barnabas.wire.messages.stored.producer_ids_record import ProducerIdsRecord
+from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
+from barnabas.wire.messages.stored.register_controller_record import RegisterControllerRecord
+from barnabas.wire.messages.stored.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from barnabas.wire.messages.stored.remove_delegation_token_record import (
+    RemoveDelegationTokenRecord,
+)
+from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
+from barnabas.wire.messages.stored.remove_user_scram_credential_record import (
+    RemoveUserScramCredentialRecord,
+)
+from barnabas.wire.messages.stored.topic_record import TopicRecord
+from barnabas.wire.messages.stored.unfence_broker_record import UnfenceBrokerRecord
+from barnabas.wire.messages.stored.unregister_broker_record import UnregisterBrokerRecord
+from barnabas.wire.messages.stored.user_scram_credential_record import UserScramCredentialRecord
+from barnabas.wire.messages.stored.zk_migration_state_record import ZkMigrationStateRecord
+from barnabas.wire.structs import Message
+
+
+class PartDelta(Protocol):
+    """What is alike about the deltas of the parts."""
+
+    def replay(self, record: Any, /) -> None:  # noqa: ANN401 -- each part takes its own records
+        """Take a record of this part."""
+
+    def apply(self) -> Any:  # noqa: ANN401 -- the image of this part
+        """Return the part afterwards."""
+
+
+PARTS: Final[Mapping[str, Any]] = {
+    "features": FeaturesDelta,
+    "cluster": ClusterDelta,
+    "topics": TopicsDelta,
+    "configs": ConfigsDelta,
+    "client_quotas": ClientQuotasDelta,
+    "producer_ids": ProducerIdsDelta,
+    "acls": AclsDelta,
+    "scram": ScramDelta,
+    "delegation_tokens": DelegationTokensDelta,
+}
+"""The parts of an image, in the order in which they are written."""
+
+PART_OF: Final[Mapping[type[Message], str]] = {
+    PartitionRecord: "topics",
+    PartitionChangeRecord: "topics",
+    TopicRecord: "topics",
+    ClearElrRecord: "topics",
+    RegisterBrokerRecord: "cluster",
+    UnregisterBrokerRecord: "cluster",
+    FenceBrokerRecord: "cluster",
+    UnfenceBrokerRecord: "cluster",
+    BrokerRegistrationChangeRecord: "cluster",
+    RegisterControllerRecord: "cluster",
+    FeatureLevelRecord: "features",
+    ConfigRecord: "configs",
+    ClientQuotaRecord: "client_quotas",
+    ProducerIdsRecord: "producer_ids",
+    AccessControlEntryRecord: "acls",
+    RemoveAccessControlEntryRecord: "acls",
+    UserScramCredentialRecord: "scram",
+    RemoveUserScramCredentialRecord: "scram",
+    DelegationTokenRecord: "delegation_tokens",
+    RemoveDelegationTokenRecord: "delegation_tokens",
+}
+
+SILENT: Final = (NoOpRecord, ZkMigrationStateRecord)
+"""What only moves the offset, and what only mattered while a cluster came from ZooKeeper."""
+
+
+class Delta:
+    """What becomes of an image."""
+
+    def __init__(self, image: MetadataImage) -> None:
+        self.image = image
+        self.features: FeaturesDelta | None = None
+        self.cluster: ClusterDelta | None = None
+        self.topics: TopicsDelta | None = None
+        self.configs: ConfigsDelta | None = None
+        self.client_quotas: ClientQuotasDelta | None = None
+        self.producer_ids: ProducerIdsDelta | None = None
+        self.acls: AclsDelta | None = None
+        self.scram: ScramDelta | None = None
+        self.delegation_tokens: DelegationTokensDelta | None = None
+
+    @staticmethod
+    def between(image: MetadataImage, later: MetadataImage) -> "Delta":
+        """Return what leads from one image to another, however far apart they are."""
+        delta = Delta(image)
+        for name, part in PARTS.items():
+            before, after = getattr(image, name), getattr(later, name)
+            if before != after:
+                setattr(delta, name, part.between(before, after))
+        return delta
+
+    @property
+    def metadata_version_change(self) -> LevelChange | None:
+        """The change of ``metadata.version``, if there is one."""
+        return None if self.features is None else self.features.metadata_version_change
+
+    def replay(self, record: Message) -> None:
+        """Take a committed record."""
+        name = PART_OF.get(type(record))
+        if name is not None:
+            self._part(name).replay(record)
+        elif isinstance(record, RemoveTopicRecord):
+            self._remove_topic(record)
+        elif not isinstance(record, SILENT):
+            raise BadRecord(f"{type(record).__name__} is nothing that an image could hold")
+
+    def apply(self, provenance: Provenance) -> MetadataImage:
+        """Return the image afterwards, which ends where the provenance says."""
+        made = {}
+        for name in PARTS:
+            part: PartDelta | None = getattr(self, name)
+            made[name] = getattr(self.image, name) if part is None else part.apply()
+        return MetadataImage(provenance, **made)
+
+    def _remove_topic(self, record: RemoveTopicRecord) -> None:
+        """Remove a topic, and what was configured for it."""
+        topics = self.topics = self.topics or TopicsDelta(self.image.topics)
+        configs = self.configs = self.configs or ConfigsDelta(self.image.configs)
+        name = topics.name_of(record.topic_id)
+        topics.replay(record)
+        configs.remove_topic(name)
+
+    def _part(self, name: str) -> PartDelta:
+        """Return the delta of a part, which begins here if nobody spoke of it yet."""
+        part: PartDelta | None = getattr(self, name)
+        if part is None:
+            part = PARTS[name](getattr(self.image, name))
+            setattr(self, name, part)
+        return part
