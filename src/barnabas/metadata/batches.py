@@ -9,14 +9,13 @@ left to whoever folds it, who knows what to do if that fails.
 
 from collections.abc import Iterator, Sequence
 
-from barnabas.metadata.faults import Fault, Unfoldable
+from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.batch import CorruptBatch, batches, verify
 from barnabas.records.checksum import Buffer
 from barnabas.records.record import records
-from barnabas.wire.metadata_records import decode_record
-from barnabas.wire.structs import Message
+from barnabas.wire.metadata_records import read_frame, record_names
 
 GET_IT_ANEW = "the file is damaged: move the directory away and let this node fetch the log anew"
 UPGRADE = "a newer release wrote it: run that release here, or one that knows the record"
@@ -58,9 +57,13 @@ def committed_batches(data: Buffer, where: str) -> Iterator[CommittedBatch]:
         raise Unfoldable(Fault(where, "record batch", str(error), GET_IT_ANEW)) from error
 
 
-def decoded(data: bytes, where: str) -> Message:
-    """Return the record in a value."""
+def unfoldable(where: str, data: bytes, error: RemoteProtocolError | BadRecord) -> Unfoldable:
+    """Return the fault of a record that cannot be read, or not be applied."""
     try:
-        return decode_record(data)[0]
-    except RemoteProtocolError as error:
-        raise Unfoldable(Fault(where, "metadata record", str(error), UPGRADE)) from error
+        key = read_frame(data)[0]
+    except RemoteProtocolError:
+        return Unfoldable(Fault(where, "metadata record", str(error), GET_IT_ANEW))
+    what = record_names().get(key, f"metadata record of type {key}")
+    if isinstance(error, BadRecord):
+        return Unfoldable(Fault(where, what, error.why, error.way_out))
+    return Unfoldable(Fault(where, what, str(error), UPGRADE))

@@ -25,29 +25,31 @@ bears the epoch of the batch behind it.
 from collections.abc import Iterator
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch, decoded
+from barnabas.metadata.batches import CommittedBatch, unfoldable
 from barnabas.metadata.delta import Delta
-from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
+from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.image import MetadataImage, Provenance
 from barnabas.metadata.publication import LeaderAndEpoch, LogManifest, Publication
+from barnabas.model.errors import RemoteProtocolError
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
+from barnabas.wire.metadata_records import decode_record
 from barnabas.wire.structs import Message
 
 LOG: Final = "__cluster_metadata-0"
 
-TRANSACTION: Final = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
+TRANSACTION: Final = frozenset(
+    {BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord}
+)
 
 
 class BatchFold:
     """Folds committed batches onto an image."""
 
-    def __init__(self, image: MetadataImage, seen: bool = False) -> None:
+    def __init__(self, image: MetadataImage) -> None:
         self.image = image
         """The last that was published."""
-        self.seen = seen
-        """Whether a record of a controller was ever applied."""
         self.in_transaction = False
         self._delta = Delta(image)
         self._reached = image.provenance
@@ -62,19 +64,27 @@ class BatchFold:
 
     def load(self, batch: CommittedBatch, leader: LeaderAndEpoch) -> Iterator[Publication]:
         """Take a batch; yield what has to be published before a transaction in it."""
-        start = self.next_offset
+        start, offset = self.next_offset, batch.base_offset
         assert batch.base_offset == start, f"a batch at {batch.base_offset}, expected at {start}"
         assert batch.epoch >= self._reached.epoch, f"{batch.epoch} after {self._reached.epoch}"
-        for offset, data in enumerate(batch.values, batch.base_offset):
-            record = decoded(data, f"{LOG}, offset {offset}")
-            if isinstance(record, BeginTransactionRecord) and self._has_news(batch, offset):
-                yield self._published(leader)
-            try:
-                self._take(record)
-            except BadRecord as bad:
-                what, where = type(record).__name__, f"{LOG}, offset {offset}"
-                raise Unfoldable(Fault(where, what, bad.why, bad.way_out)) from bad
-            self._reached = Provenance(offset, batch.epoch, batch.append_ms, batch_aligned=False)
+        try:
+            for data in batch.values:
+                record, _ = decode_record(data)
+                if type(record) not in TRANSACTION:
+                    self._delta.replay(record)
+                else:
+                    if offset > batch.base_offset:
+                        self._reached = Provenance(
+                            offset - 1, batch.epoch, batch.append_ms, batch_aligned=False
+                        )
+                    if type(record) is BeginTransactionRecord and self._has_news():
+                        yield self._published(leader)
+                    self._turn(record)
+                offset += 1
+        except (RemoteProtocolError, BadRecord) as error:
+            raise unfoldable(
+                f"{LOG}, offset {offset}", batch.values[offset - start], error
+            ) from error
         self._reached = Provenance(
             batch.last_offset, batch.epoch, batch.append_ms, batch_aligned=True
         )
@@ -83,18 +93,16 @@ class BatchFold:
 
     def flush(self, leader: LeaderAndEpoch) -> Iterator[Publication]:
         """Yield what has gathered, unless a transaction is open."""
-        if self._batches and not self.in_transaction:
+        if self._has_news():
             yield self._published(leader)
 
-    def _has_news(self, batch: CommittedBatch, offset: int) -> bool:
-        """Tell whether anything to publish stands before an offset of a batch."""
-        return not self.in_transaction and (self._batches > 0 or offset > batch.base_offset)
+    def _has_news(self) -> bool:
+        """Tell whether anything was read since the last publication, and may be published."""
+        return not self.in_transaction and self._reached != self.image.provenance
 
-    def _take(self, record: Message) -> None:
-        if not isinstance(record, TRANSACTION):
-            self._delta.replay(record)
-            self.seen = self.seen or not self.in_transaction
-        elif isinstance(record, BeginTransactionRecord):
+    def _turn(self, record: Message) -> None:
+        """Begin a transaction, or end it."""
+        if type(record) is BeginTransactionRecord:
             if self.in_transaction:
                 raise BadRecord("a transaction begins, and the one before has not ended")
             self.in_transaction = True
@@ -102,10 +110,8 @@ class BatchFold:
             raise BadRecord("a transaction ends, and none has begun")
         else:
             self.in_transaction = False
-            if isinstance(record, AbortTransactionRecord):
+            if type(record) is AbortTransactionRecord:
                 self._delta = Delta(self.image)
-            else:
-                self.seen = True
 
     def _published(self, leader: LeaderAndEpoch) -> Publication:
         """Return the step to where we are, and begin the next from there."""

@@ -282,7 +282,7 @@ class MetadataLoader:
         delta = Delta.between(self.image, loaded)
         # Applied to the old image rather than taken as loaded: the two share what is the same.
         image = delta.apply(provenance)
-        self._fold = BatchFold(image, seen=self._fold.seen or not image.is_empty)
+        self._fold = BatchFold(image)
         yield from self._publish(Publication(delta, image, SnapshotManifest(provenance)))
 
     def _publish(self, publication: Publication) -> Iterator[Effect]:
@@ -335,7 +335,8 @@ class MetadataLoader:
 
     def _is_caught_up(self) -> bool:
         known = self.high_watermark
-        return known is not None and self._fold.seen and self.image.offset >= known - 1
+        # A log that nobody has led yet holds no record of a controller, and no cluster.
+        return known is not None and self.image.offset >= known - 1 and not self.image.is_empty
 
     def _is_committed(self, offset: int) -> None:
         known = self.high_watermark

@@ -21,11 +21,12 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch, committed_batches, decoded
+from barnabas.metadata.batches import CommittedBatch, committed_batches, unfoldable
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
 from barnabas.metadata.levels import LATEST, Form
+from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.batch import CorruptBatch, batches
 from barnabas.records.checksum import Buffer
@@ -35,7 +36,7 @@ from barnabas.records.snapshot import snapshot_batches
 from barnabas.wire import codec
 from barnabas.wire.messages.stored.snapshot_footer_record import SnapshotFooterRecord
 from barnabas.wire.messages.stored.snapshot_header_record import SnapshotHeaderRecord
-from barnabas.wire.metadata_records import encode_record
+from barnabas.wire.metadata_records import decode_record, encode_record
 
 CUT_SHORT: Final = "remove the file: the node goes on from an older snapshot, or fetches one"
 
@@ -148,12 +149,12 @@ def folded(snapshot: Iterable[CommittedBatch], provenance: Provenance) -> Metada
     """Return the image that a snapshot holds."""
     delta, name = Delta(EMPTY), provenance.snapshot_name
     for batch in snapshot:
-        for offset, data in enumerate(batch.values, batch.base_offset):
-            where = f"{name}, record {offset}"
-            record = decoded(data, where)
-            try:
-                delta.replay(record)
-            except BadRecord as bad:
-                what = type(record).__name__
-                raise Unfoldable(Fault(where, what, bad.why, bad.way_out)) from bad
+        offset = batch.base_offset
+        try:
+            for data in batch.values:
+                delta.replay(decode_record(data)[0])
+                offset += 1
+        except (RemoteProtocolError, BadRecord) as error:
+            bad = batch.values[offset - batch.base_offset]
+            raise unfoldable(f"{name}, record {offset}", bad, error) from error
     return delta.apply(provenance)

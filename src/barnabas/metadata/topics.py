@@ -405,7 +405,7 @@ def located(
     record: PartitionRecord | PartitionChangeRecord, replicas: int, told: Sequence[Uuid]
 ) -> tuple[Uuid, ...]:
     """Return where each replica lies: nowhere yet, or one directory each."""
-    if not any(place != MIGRATING for place in told):
+    if told.count(MIGRATING) == len(told):
         return (MIGRATING,) * replicas
     if len(told) != replicas:
         which = f"partition {record.partition_id} of topic {record.topic_id.hex()}"
