@@ -7,12 +7,10 @@ order and returns the answer. See `java-log/src/main/java/barnabas/Log.java` for
 import atexit
 import json
 import subprocess
-from pathlib import Path
 from typing import Any, Final
 
-from tests.compat.maven import class_path
+from tests.compat.kafka_tools import SILENT, java
 
-PROJECT: Final = Path(__file__).parent / "java-log"
 HEAP: Final = "-Xmx384m"
 
 Order = dict[str, Any]
@@ -24,7 +22,7 @@ class Judge:
 
     def __init__(self) -> None:
         self._java: Final = subprocess.Popen(
-            ["java", HEAP, "-cp", class_path(PROJECT), "barnabas.Log"],
+            java("barnabas.Log", HEAP, *SILENT),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -25,9 +25,9 @@ import pytest
 from barnabas.cli import dump_log
 from barnabas.records.builder import BLANK, built
 from barnabas.records.record import Record
+from tests.compat.kafka_node import Node, whole_node
 from tests.compat.log_engines import Ours, Theirs
 from tests.compat.log_judge import Answer, Judge, Order
-from tests.compat.log_node import Node
 from tests.compat.log_workload import PROFILES, Workload
 
 KINDS: Final = (".log", ".index", ".timeindex", ".txnindex", ".snapshot", ".checkpoint")
@@ -51,7 +51,7 @@ def judge() -> Iterator[Judge]:
 def node(judge: Judge) -> Iterator[Node]:
     """A node that has seen some traffic and was stopped."""
     with TemporaryDirectory() as place:
-        started = Node(Path(place))
+        started = whole_node(Path(place))
         traffic(judge, started, round_=0)
         yield started
         started.stop()

@@ -5,17 +5,13 @@ import json
 from barnabas.model.ids import Uuid
 from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.produce import ProduceRequest
-from barnabas.wire.rendering import plain, uuid_text
+from barnabas.wire.rendering import plain
 
 
 def test_only_what_the_version_carries_is_shown() -> None:
     request = FetchRequest(rack_id="east")
     assert "rack_id" not in plain(request, 10)
     assert plain(request, 11)["rack_id"] == "east"
-
-
-def test_an_id_is_shown_as_kafka_prints_it() -> None:
-    assert uuid_text(Uuid(bytes(15) + b"\1")) == "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 def test_ids_bytes_and_nested_structs_become_json() -> None:

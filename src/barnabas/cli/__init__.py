@@ -3,6 +3,7 @@
 ``main``              finds the command and runs it
 ``dump_log``          prints what the files of a log hold
 ``record_contents``   says what the records of Kafka's own topics mean
+``storage``           formats a node's directories, and looks at them
 ``wire``              the protocol: APIs, layouts, bytes to JSON
 
 A command is a module with ``main(words) -> int``: it parses its own words, prints for a person on

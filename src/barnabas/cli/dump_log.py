@@ -11,7 +11,6 @@ damaged or cannot be read.
 """
 
 import argparse
-import base64
 import json
 import os
 import sys
@@ -42,6 +41,8 @@ from barnabas.log.inspection import (
     inspect,
 )
 from barnabas.log.names import parse_directory
+from barnabas.model.ids import uuid_text
+from barnabas.node.bootstrap import BOOTSTRAP_CHECKPOINT
 from barnabas.records.batch import NO_SEQUENCE, SEQUENCE_MODULUS, BatchHeader
 from barnabas.records.compression import Codec
 from barnabas.runtime.disk import Disk
@@ -215,7 +216,9 @@ class Dump:
 
 
 def contents_of(path: str) -> Contents:
-    """Tell from its directory what the records of a file are."""
+    """Tell from its directory what the records of a file are; one file tells by its name."""
+    if path.endswith(f"/{BOOTSTRAP_CHECKPOINT}"):
+        return Contents.METADATA
     directory = path.rpartition("/")[0].rpartition("/")[2]
     parsed = parse_directory(directory)
     topic = "" if parsed is None else parsed.of.topic
@@ -255,8 +258,7 @@ def plain_row(finding: Finding) -> Row:
                 "offset": offset,
             }
         case TopicIdFound(topic_id):
-            text = base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
-            return {"type": "topicId", "topicId": text}
+            return {"type": "topicId", "topicId": uuid_text(topic_id)}
         case StoppedCleanly(broker_epoch):
             return {"type": "cleanShutdown", "brokerEpoch": broker_epoch}
         case Setting(name, text):

@@ -18,6 +18,7 @@ class Command:
 
 COMMANDS: Final[dict[str, Command]] = {
     "dump-log": Command("barnabas.cli.dump_log", "print what the files of a log hold"),
+    "storage": Command("barnabas.cli.storage", "format a node's directories, and look at them"),
     "wire": Command("barnabas.cli.wire", "look at the protocol: APIs, layouts, bytes"),
 }
 

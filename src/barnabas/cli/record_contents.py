@@ -23,6 +23,7 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from barnabas.model.errors import ProtocolError
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import InvalidRecord
@@ -215,7 +216,7 @@ def field_json(kind: Kind, held: object, version: int) -> Json:
         case _, Struct():
             return as_json(held, version)
         case Scalar(name="uuid"), bytes():
-            return base64.urlsafe_b64encode(held).rstrip(b"=").decode()
+            return uuid_text(Uuid(held))
         case _, (bytes() | bytearray() | memoryview()):
             return base64.b64encode(held).decode()
         case _, float() if not math.isfinite(held):

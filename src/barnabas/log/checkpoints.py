@@ -18,14 +18,13 @@ The text format is Kafka's: a version, a count, one entry a line (CheckpointFile
 does not parse is reported as ``CorruptLog``; who reads it knows the safe thing to do then.
 """
 
-import base64
 import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from barnabas.log.names import TEMPORARY, TopicPartition
 from barnabas.model.errors import CorruptLog
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid, parse_uuid, uuid_text
 from barnabas.runtime.disk import Disk
 
 VERSION: Final = 0
@@ -148,21 +147,19 @@ def decode_epochs(content: bytes | None, path: str) -> list[tuple[int, int]]:
 
 def encode_topic_id(topic_id: Uuid) -> bytes:
     """Return the text of ``partition.metadata``."""
-    text = base64.urlsafe_b64encode(topic_id).rstrip(b"=").decode()
-    return f"version: {VERSION}\ntopic_id: {text}".encode()
+    return f"version: {VERSION}\ntopic_id: {uuid_text(topic_id)}".encode()
 
 
 def decode_topic_id(content: bytes, path: str) -> Uuid:
     """Read ``partition.metadata``; a higher version may add lines, as it may in Kafka."""
     words = [line.partition(": ") for line in content.decode("ascii", "replace").splitlines()]
     if len(words) >= 2 and words[0][0] == "version" and words[1][0] == "topic_id":
-        text = words[1][2]
         try:
-            raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        except ValueError:
-            raw = b""
-        if words[0][2].isdecimal() and len(raw) == 16 and any(raw):
-            return Uuid(raw)
+            topic_id = parse_uuid(words[1][2])
+        except ValueError as error:
+            raise CorruptLog(f"{path}: {error}") from error
+        if words[0][2].isdecimal() and topic_id != ZERO_UUID:
+            return topic_id
     raise CorruptLog(f"{path}: {content[:80]!r} names no topic id")
 
 

@@ -6,6 +6,8 @@
   them, ``LocalProtocolError`` if we were about to; the connection is closed.
 - ``CorruptLog``: the disk gave back other bytes than it was given.  The log's directory goes
   offline; the node may live.
+- ``Misconfigured``: what an operator wrote or asked for cannot be.  The command ends with its text,
+  a node does not start.
 - A bug is an ``assert``, and nobody catches it.
 
 ``ErrorCode`` is Kafka 4.3's table: numbers and names are Kafka's, the words are ours.  A client
@@ -210,3 +212,7 @@ class CorruptLog(Exception):  # noqa: N818 -- the state of a log, as Refused is 
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+class Misconfigured(Exception):  # noqa: N818 -- the state of a configuration, as its neighbours are
+    """What an operator wrote or asked for cannot be: what was found, and what to do."""

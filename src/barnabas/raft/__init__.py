@@ -22,6 +22,12 @@ Read in this order:
 ``effects``      what is to be done about it
 ``progress``     what a leader knows of everybody else
 ``node``         the machine: one event, the time, a list of effects
+``control_records``  what the quorum writes into its own log, to bytes and back
+``quorum_state``     the vote, in a file that is its old or its new content
+``flushed_mark``     how much was flushed: what tells a torn tail from lost promises
+``snapshot_files``   snapshots, named and published and found sound or not
+``received``         what a leader sent, judged before anything is done with it
+``opening``          the disk of a replica after whatever happened to it
 ``storage``      the log, the snapshots and the vote on a disk, in Kafka's files
 ``translation``  questions and answers as messages of the protocol
 ``shell``        events from the world, effects into it, listeners fed

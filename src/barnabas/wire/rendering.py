@@ -4,11 +4,11 @@ Only the fields that the version carries are shown, under their Python names.  I
 writes them (base64, URL-safe, no padding), bytes as base64, tags that nobody knows as pairs.
 """
 
-from base64 import b64encode, urlsafe_b64encode
+from base64 import b64encode
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.wire.layout import Layout
 from barnabas.wire.structs import ArrayOf, Kind, Message, Struct, uuid
 
@@ -51,8 +51,3 @@ def plain_value(value: object, kind: Kind, version: int) -> Plain:
             return b64encode(value).decode()
         case _:
             raise AssertionError(f"{type(value).__name__} is no value of a message")
-
-
-def uuid_text(id_: Uuid) -> str:
-    """Return an id as Kafka prints it."""
-    return urlsafe_b64encode(id_).decode().rstrip("=")

@@ -1,0 +1,20 @@
+"""One node: what it is told, who it is by its directories, and how those are formatted.
+
+Read in this order:
+
+``properties``           files of names and values, as Java writes them
+``config``               what a node is told in its properties file
+``meta_properties``      whose a directory is; what a node asks of its directories when it starts
+``bootstrap``            what a cluster begins with
+``scram``                passwords among it
+``initial_controllers``  the first voters, as an operator writes them
+``format``               writing all this, before anything runs
+``info``                 what is there, and what is wrong with it
+
+Non-obvious:
+
+- A directory is a node's own if its ``meta.properties`` says so, and nothing else makes it that.
+- A directory is also a *voter*, or not: a node with a new metadata directory is somebody else to
+  its quorum, whatever its number (KIP-853).
+- What Kafka formats we start on, and the other way round (``./dev compat storage``).
+"""

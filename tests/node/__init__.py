@@ -1,0 +1,1 @@
+"""Tests of what a node is told, and of its directories."""
