@@ -16,10 +16,10 @@ from typing import Final, Literal
 
 from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.image import MetadataImage
-from barnabas.metadata.levels import LATEST
 from barnabas.metadata.loader import Committed, HighWatermark, Install, MetadataLoader
 from barnabas.metadata.publication import Publisher
 from barnabas.metadata.snapshot import folded, read, values, written
+from barnabas.model.features import LATEST_PRODUCTION
 from barnabas.model.ids import Uuid
 from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
@@ -89,7 +89,7 @@ def snapshots(image: MetadataImage, name: str) -> Iterator[Row]:
 
 def log(topics: int) -> Iterator[CommittedBatch]:
     """Yield a log that creates topics, a thousand records to a batch."""
-    level = FeatureLevelRecord(name="metadata.version", feature_level=LATEST)
+    level = FeatureLevelRecord(name="metadata.version", feature_level=LATEST_PRODUCTION.level)
     gathered, offset = [encode_record(level, 0)], 0
     for topic in range(topics):
         gathered += topic_records(topic)

@@ -15,14 +15,13 @@ from barnabas.metadata.levels import (
     DELEGATION_TOKENS,
     DIRECTORIES,
     ELIGIBLE_LEADERS,
-    LATEST,
     MIGRATION,
-    MINIMUM,
     SCRAM,
     TRANSACTIONS,
     LevelChange,
     record_version,
 )
+from barnabas.model.features import LATEST_TESTING, MINIMUM_VERSION
 from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
@@ -63,6 +62,8 @@ from barnabas.wire.structs import Message
 from tests.metadata.naive import Plain, fold, nothing
 
 T = TypeVar("T")
+
+LEAST, MOST = MINIMUM_VERSION.level, LATEST_TESTING.level
 
 BROKERS = range(1, 6)
 NAMES = ("orders", "payments", "clicks", "Ünïcode")
@@ -120,7 +121,7 @@ class Historian:
         self.state = nothing()
         self.before: Plain | None = None
         """What was before the open transaction."""
-        self.level = random.choice((MINIMUM, LATEST, random.randint(MINIMUM, LATEST)))
+        self.level = random.choice((LEAST, MOST, random.randint(LEAST, MOST)))
 
     def written(self, length: int) -> History:
         """Write a history; its last transaction has ended."""
@@ -205,7 +206,7 @@ class Historian:
         if self.random.random() < 0.6:
             name = self.one("transaction.version", "group.version", "kraft.version")
             return FeatureLevelRecord(name=name, feature_level=self.random.randint(0, 2))
-        level = self.random.randint(MINIMUM, LATEST)
+        level = self.random.randint(LEAST, MOST)
         self.level = level if LevelChange(self.level, level).is_safe else self.level
         return FeatureLevelRecord(name="metadata.version", feature_level=self.level)
 

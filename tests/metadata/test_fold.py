@@ -143,7 +143,7 @@ def test_random_histories_hold_every_record_there_is() -> None:
     assert seen == {message.__name__ for message in record_classes().values()}
 
 
-# --- Transactions ---------------------------------------------------------------------------------
+# --- Transactions -------------------------------------------------------------------------------
 
 
 def test_many_batches_make_one_publication_that_counts_them() -> None:

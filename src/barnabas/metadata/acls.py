@@ -12,7 +12,7 @@ from typing import Final
 from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.levels import Form
 from barnabas.metadata.table import Table, by_tail, changed, difference
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.remove_access_control_entry_record import (
@@ -94,7 +94,7 @@ class AclsDelta:
                 )
             case RemoveAccessControlEntryRecord(id=acl_id):
                 if self.acls.get(acl_id, self.image.acls.get(acl_id)) is None:
-                    raise BadRecord(f"ACL {acl_id.hex()} is removed and not there")
+                    raise BadRecord(f"ACL {uuid_text(acl_id)} is removed and not there")
                 self.acls[acl_id] = None
 
     def apply(self) -> AclsImage:

@@ -15,14 +15,17 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from barnabas.metadata.faults import BadRecord
-from barnabas.metadata.levels import LATEST, MINIMUM, Form, LevelChange
+from barnabas.metadata.levels import Form, LevelChange
 from barnabas.metadata.table import changed, difference
+from barnabas.model.features import (
+    KRAFT_VERSION,
+    LATEST_TESTING,
+    METADATA_VERSION,
+    MINIMUM_VERSION,
+)
 from barnabas.model.value import value
 from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
 from barnabas.wire.structs import Message
-
-METADATA_VERSION: Final = "metadata.version"
-KRAFT_VERSION: Final = "kraft.version"
 
 
 @value
@@ -93,15 +96,17 @@ class FeaturesDelta:
 
 def known(level: int) -> int:
     """Return a level of ``metadata.version`` if this build knows what it means."""
-    if level > LATEST:
-        raise BadRecord(
-            f"metadata.version {level}, and this build knows {MINIMUM} to {LATEST}",
-            "run a release that knows it, or have the cluster's level lowered by nodes that do",
-        )
-    if level < MINIMUM:
-        raise BadRecord(
-            f"metadata.version {level}, and this build knows {MINIMUM} to {LATEST}",
-            f"go back to the release that ran here, have the level raised to {MINIMUM} or higher "
-            "(kafka-features upgrade), and come again",
-        )
-    return level
+    least, most = MINIMUM_VERSION, LATEST_TESTING
+    if least.level <= level <= most.level:
+        return level
+    why = (
+        f"metadata.version is {level}, and this build knows {least.level} ({least}) to "
+        f"{most.level} ({most})"
+    )
+    if level > most.level:
+        raise BadRecord(why, "run a release that knows it, or have those that do lower it")
+    raise BadRecord(
+        why,
+        f"start the release that ran here before, raise the level to {least.level} or higher "
+        "(kafka-features upgrade), and come again",
+    )

@@ -6,20 +6,19 @@ node of the cluster can read, and what cannot be said to them at all (KIP-584, K
 
 So a downgrade is safe if no level between the two brought anything into the records, and unsafe
 otherwise: then the next snapshot would leave out what the lower level has no words for
-(``Form.lose``).  Kafka's MetadataVersion.java fixes levels and record versions.
+(``Form.lose``).  Which levels there are stands in ``model.features``; Kafka's MetadataVersion.java
+fixes both.
 """
 
 from collections.abc import Callable
 from typing import Final
 
+from barnabas.model.features import METADATA_VERSIONS
 from barnabas.model.value import value
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
 from barnabas.wire.structs import Message
-
-MINIMUM: Final = 7
-LATEST: Final = 30
 
 MIGRATION: Final = 8
 SCRAM: Final = 11
@@ -30,18 +29,6 @@ DIRECTORIES: Final = 17
 ELIGIBLE_LEADERS: Final = 23
 CORDONED_DIRECTORIES: Final = 30
 """The levels from which on the records can say something that those before could not."""
-
-SAY_MORE: Final = (
-    MINIMUM,
-    MIGRATION,
-    SCRAM,
-    TRANSACTIONS,
-    DELEGATION_TOKENS,
-    CONTROLLER_REGISTRATION,
-    DIRECTORIES,
-    ELIGIBLE_LEADERS,
-    CORDONED_DIRECTORIES,
-)
 
 RECORD_VERSIONS: Final[dict[type[Message], tuple[tuple[int, int], ...]]] = {
     RegisterBrokerRecord: ((CORDONED_DIRECTORIES, 4), (DIRECTORIES, 3), (MIGRATION, 2), (0, 1)),
@@ -93,4 +80,7 @@ class LevelChange:
         Kafka judges by the levels alone, and refuses what is not safe even to an image that would
         lose nothing (``checkIfMetadataChanged``); what it would lose, ``snapshot.losses`` tells.
         """
-        return not any((self.after or 0) < level <= (self.before or 0) for level in SAY_MORE)
+        return not any(
+            version.changes_records and (self.after or 0) < version.level <= (self.before or 0)
+            for version in METADATA_VERSIONS
+        )

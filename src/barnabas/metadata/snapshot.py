@@ -25,8 +25,9 @@ from barnabas.metadata.batches import CommittedBatch, committed_batches, unfolda
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
-from barnabas.metadata.levels import LATEST, Form
+from barnabas.metadata.levels import Form
 from barnabas.model.errors import RemoteProtocolError
+from barnabas.model.features import LATEST_TESTING
 from barnabas.model.value import value
 from barnabas.records.batch import CorruptBatch, batches
 from barnabas.records.checksum import Buffer
@@ -94,7 +95,7 @@ def losses(image: MetadataImage, level: int) -> tuple[str, ...]:
 def fingerprint(image: MetadataImage) -> str:
     """Return a digest of everything in an image, whatever its level has words for."""
     digest = hashlib.sha256(repr((image.provenance, image.features.metadata_version)).encode())
-    for data in image_records(image, Form(LATEST, no_loss)):
+    for data in image_records(image, Form(LATEST_TESTING.level, no_loss)):
         digest.update(data)
     return digest.hexdigest()
 

@@ -68,7 +68,9 @@ class Table(Mapping[K, V]):
                 yield from sorted(shard, key=self._order) if len(shard) > 1 else shard  # type: ignore[type-var, arg-type]  # -- whoever places keys can also sort them
 
     def __eq__(self, other: object) -> bool:
-        return self._shards == other._shards if isinstance(other, Table) else NotImplemented
+        if isinstance(other, Table):
+            return self._shards == other._shards
+        return dict(self.items()) == other if isinstance(other, Mapping) else NotImplemented
 
     __hash__ = None  # type: ignore[assignment]  # -- what it holds may not be hashable
 

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.levels import DIRECTORIES, ELIGIBLE_LEADERS, Form
 from barnabas.metadata.table import Table, by_tail, by_text, changed, difference
-from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.model.ids import ZERO_UUID, Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.wire.messages.stored.clear_elr_record import ClearElrRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
@@ -291,7 +291,7 @@ class TopicsDelta:
             return self.topics[topic_id].name
         topic = None if topic_id in self.deleted else self.image.topics.get(topic_id)
         if topic is None:
-            raise BadRecord(f"there is no topic of id {topic_id.hex()}")
+            raise BadRecord(f"there is no topic of id {uuid_text(topic_id)}")
         return topic.name
 
     def apply(self) -> TopicsImage:
@@ -316,7 +316,9 @@ class TopicsDelta:
         topic_id, name = record.topic_id, record.name
         found = self.names.get(name, self.image.names.get(name))
         if found is not None and found != topic_id:
-            raise BadRecord(f"topic {name!r} has id {found.hex()}, and gets id {topic_id.hex()}")
+            raise BadRecord(
+                f"topic {name!r} has id {uuid_text(found)}, and gets id {uuid_text(topic_id)}"
+            )
         self.deleted.pop(topic_id, None)
         known = self.image.topics.get(topic_id)
         topic = TopicDelta(name, topic_id, known.stored if known else {})
@@ -408,7 +410,7 @@ def located(
     if told.count(MIGRATING) == len(told):
         return (MIGRATING,) * replicas
     if len(told) != replicas:
-        which = f"partition {record.partition_id} of topic {record.topic_id.hex()}"
+        which = f"partition {record.partition_id} of topic {uuid_text(record.topic_id)}"
         raise BadRecord(f"{which} has {replicas} replicas in {len(told)} directories")
     return tuple(told)
 
@@ -416,7 +418,7 @@ def located(
 def recovery_state(record: PartitionRecord | PartitionChangeRecord, state: int) -> int:
     """Return a state that there is."""
     if state not in (RECOVERED, RECOVERING):
-        which = f"partition {record.partition_id} of topic {record.topic_id.hex()}"
+        which = f"partition {record.partition_id} of topic {uuid_text(record.topic_id)}"
         raise BadRecord(f"{which} has leader recovery state {state}, not 0 or 1")
     return state
 
