@@ -77,6 +77,7 @@ def test_a_change_of_the_level_is_told_by_the_whole() -> None:
     assert delta.metadata_version_change == LevelChange(None, 17)
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 def test_between_any_two_images_lies_exactly_what_leads_from_one_to_the_other(
     first: int, second: int
@@ -91,6 +92,7 @@ def test_between_any_two_images_lies_exactly_what_leads_from_one_to_the_other(
         assert (getattr(delta, part) is None) == (getattr(one, part) == getattr(other, part))
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_from_nothing_to_an_image_lies_everything(seed: int) -> None:
     image = image_of(seed)

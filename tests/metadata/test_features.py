@@ -88,6 +88,7 @@ def test_between_two_images_lies_what_was_set_and_what_was_taken_back() -> None:
 LEVELS = st.integers(MINIMUM_VERSION.level, LATEST_TESTING.level)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), LEVELS)
 def test_a_level_up_or_down_changes_no_other_part(seed: int, level: int) -> None:
     shell = Shell()

@@ -65,6 +65,7 @@ def told(publications: list[Publication]) -> list[tuple[int, str, bool]]:
 # --- The log, cut in any way --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 @example(0, 0)
 def test_every_published_image_is_what_a_naive_fold_holds_at_its_offset(
@@ -84,6 +85,7 @@ def test_every_published_image_is_what_a_naive_fold_holds_at_its_offset(
     assert fake.offsets[-1] == len(log) - 1
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 def test_however_a_log_is_cut_its_image_has_the_same_fingerprint(seed: int, cutting: int) -> None:
     log, random = history(seed), Random(cutting)
@@ -96,6 +98,7 @@ def test_however_a_log_is_cut_its_image_has_the_same_fingerprint(seed: int, cutt
     assert len(prints) == 1
 
 
+@pytest.mark.slow
 def test_all_ways_to_cut_a_short_log_with_transactions_lead_to_one_image() -> None:
     log = History()
     visible = None
@@ -114,6 +117,7 @@ def test_all_ways_to_cut_a_short_log_with_transactions_lead_to_one_image() -> No
     assert len(prints) == 1
 
 
+@pytest.mark.slow
 @given(SEEDS, SEEDS)
 def test_a_snapshot_and_the_tail_behind_it_lead_where_the_log_leads(seed: int, drawn: int) -> None:
     log, random = history(seed), Random(drawn)

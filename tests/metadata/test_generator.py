@@ -142,6 +142,7 @@ def test_images_come_in_order() -> None:
         generator.step(Published(first), 0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_every_snapshot_that_is_asked_for_is_whole_and_one_that_a_log_can_follow(
     seed: int, drawn: int

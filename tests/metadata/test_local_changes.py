@@ -2,6 +2,7 @@
 
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,6 +118,7 @@ def test_another_directory_is_told_and_the_same_is_not() -> None:
     assert mine(LED, change(directories=[D1, D1])).directories == {}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_every_change_is_in_exactly_one_place_and_nothing_else_is(seed: int, drawn: int) -> None:
     log, random, fake = history(seed), Random(drawn), Fake("replicas")

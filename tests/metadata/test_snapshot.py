@@ -72,6 +72,7 @@ def encode_header() -> bytes:
     return bytes(2) + (5).to_bytes(8) + bytes(1)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_an_image_comes_back_from_its_own_snapshot(seed: int) -> None:
     image = image_of(seed)
@@ -83,6 +84,7 @@ def test_an_image_comes_back_from_its_own_snapshot(seed: int) -> None:
     assert plain(again) == plain(image)
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_two_nodes_write_the_same_bytes_however_they_got_there(seed: int) -> None:
     image = image_of(seed)
@@ -92,6 +94,7 @@ def test_two_nodes_write_the_same_bytes_however_they_got_there(seed: int) -> Non
     assert b"".join(written(image)) == b"".join(written(image_of(seed, 7, 23)))
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_the_level_comes_before_everything_that_depends_on_it(seed: int) -> None:
     image = image_of(seed)
@@ -121,6 +124,7 @@ def test_an_image_without_a_level_cannot_be_written() -> None:
 LEVELS = st.integers(MINIMUM_VERSION.level, LATEST_TESTING.level)
 
 
+@pytest.mark.slow
 @given(SEEDS, LEVELS)
 def test_a_safe_change_of_the_level_loses_nothing(seed: int, level: int) -> None:
     image = image_of(seed)
@@ -133,6 +137,7 @@ def test_a_safe_change_of_the_level_loses_nothing(seed: int, level: int) -> None
         assert again == moved
 
 
+@pytest.mark.slow
 @given(SEEDS, LEVELS)
 def test_a_level_is_written_exactly_if_it_has_words_for_everything(seed: int, level: int) -> None:
     image = levelled(image_of(seed), level)
@@ -161,6 +166,7 @@ def test_what_a_downgrade_would_lose_is_told_once_each() -> None:
     }
 
 
+@pytest.mark.slow
 @given(SEEDS, LEVELS)
 def test_what_is_written_in_spite_of_a_loss_is_all_that_the_level_can_say(
     seed: int, level: int

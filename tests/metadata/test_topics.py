@@ -159,6 +159,9 @@ def test_eligible_leaders_are_cleared_where_there_are_any() -> None:
             assert found.partition_epoch == epoch + (topic_id in cleared)
             assert bool(found.elr or found.last_known_elr) == (topic_id not in cleared)
         assert image.partition(ID, 1) == before.partition(ID, 1)
+    # The same where topic and clearing come in one update.
+    everything = (TOPIC, PARTITION, plain, clicks, there, ClearElrRecord(topic_name=""))
+    assert after(*everything) == after(ClearElrRecord(topic_name=""), image=before)
 
 
 def test_a_topic_is_removed_with_its_partitions_and_its_name_is_free() -> None:
