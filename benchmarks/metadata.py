@@ -25,12 +25,13 @@ from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecor
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.messages.stored.topic_record import TopicRecord
-from barnabas.wire.metadata_records import encode_record
+from barnabas.wire.metadata_records import decode_record, encode_record
 from benchmarks.report import Row, interleaved
 
 PARTITIONS_EACH: Final = 100
 BROKERS: Final = 12
 BATCH_RECORDS: Final = 1_000
+CHANGES: Final = 200
 PAGE_BYTES: Final = resource.getpagesize()
 
 SIZES: Final = ((10_000, "10 k"), (100_000, "100 k"), (1_000_000, "1 M"))
@@ -44,33 +45,93 @@ def run(repetitions: int) -> Iterator[Row]:
 
 def of_size(partitions: int, name: str, repetitions: int) -> Iterator[Row]:
     """Measure a cluster of so many partitions, 100 to a topic."""
+    largest = partitions == SIZES[-1][0]
     batches = list(log(partitions // PARTITIONS_EACH))
-    records = sum(len(batch.values) for batch in batches)
+    loader, grown = remembered(batches)
+    if largest:
+        # What a small image takes is noise to a process of this size.
+        each = grown / partitions
+        yield row(f"memory of {name} partitions", "bytes each", each, "less", "<= 200")
+        [pause] = interleaved(repetitions, lambda: timed(gc.collect))
+        yield row(f"a full collection at {name}", "ms", pause * 1e3, "less")
+    publication = [timed(changes(loader, seed)) for seed in range(CHANGES)]
+    goal = "<= 100" if largest else ""
+    yield row(f"publish one change at {name}", "µs", median(publication) * 1e6, "less", goal)
+    slowest = max(publication) * 1e6
+    yield row(f"... the slowest of {CHANGES} at {name}", "µs", slowest, "less")
+    yield from lookups(loader.image, name, repetitions)
+    yield from snapshots(loader.image, name)
+    del loader
+    yield from replays(batches, name, 1 if largest else repetitions)
+
+
+def remembered(batches: list[CommittedBatch]) -> tuple[MetadataLoader, int]:
+    """Return a loader that has read a log, and by how many bytes the process has grown."""
     gc.collect()
     before = resident_bytes()
-    started = perf_counter()
     loader = caught_up(batches)
-    took = perf_counter() - started
-    grown = resident_bytes() - before
-    image = loader.image
-    yield row(f"replay of {name} partitions", "records/s", records / took, "more")
-    if partitions == SIZES[-1][0]:
-        # What a small image costs is noise to a process of this size.
-        yield row(
-            f"memory of {name} partitions", "bytes each", grown / partitions, "less", "<= 200"
-        )
-        gc.collect()
-        [pause] = interleaved(repetitions, collection)
-        yield row(f"a full collection at {name}", "ms", pause * 1e3, "less")
-    publication = [timed(changes(loader, seed)) for seed in range(200)]
-    goal = "<= 100" if partitions == SIZES[-1][0] else ""
-    yield row(f"publish one change at {name}", "µs", median(publication) * 1e6, "less", goal)
-    yield row(f"... the slowest of 200 at {name}", "µs", max(publication) * 1e6, "less")
-    by_id, by_name = interleaved(repetitions, lookup(image, True), lookup(image, False))
-    yield row(f"look up a partition by id at {name}", "µs", by_id * 1e6, "less")
-    yield row(f"look up a partition by name at {name}", "µs", by_name * 1e6, "less")
-    del loader, batches
-    yield from snapshots(image, name)
+    gc.collect()
+    return loader, resident_bytes() - before
+
+
+def replays(batches: list[CommittedBatch], name: str, repetitions: int) -> Iterator[Row]:
+    """Replay a log, beside decoding its records and throwing them away."""
+    records = sum(len(batch.values) for batch in batches)
+
+    def replay() -> float:
+        return records / timed(lambda: caught_up(batches))
+
+    def at_rest() -> float:
+        gc.disable()
+        rate = replay()
+        gc.enable()
+        return rate
+
+    def decode() -> float:
+        def work() -> None:
+            for batch in batches:
+                for data in batch.values:
+                    decode_record(data)
+
+        return records / timed(work)
+
+    ours, calm, limit = interleaved(repetitions, replay, at_rest, decode)
+    against = "decoding alone"
+    yield row(f"replay of {name} partitions", "records/s", ours, "more", "", limit, against)
+    case = "... with the garbage collector at rest"
+    yield row(case, "records/s", calm, "more", "", limit, against)
+
+
+def lookups(image: MetadataImage, name: str, repetitions: int) -> Iterator[Row]:
+    """Look up partitions, beside the same in plain dicts."""
+    random = Random(7)
+    topics = [random.randrange(len(image.topics.topics)) for _ in range(10_000)]
+    ids, names = [topic_of(topic) for topic in topics], [f"topic-{topic}" for topic in topics]
+    plain = {topic_id: dict(topic.partitions()) for topic_id, topic in image.topics.topics.items()}
+
+    def by_id() -> None:
+        find = image.topics.partition
+        for topic_id in ids:
+            find(topic_id, 42)
+
+    def by_name() -> None:
+        find = image.topics.named
+        for each in names:
+            topic = find(each)
+            assert topic is not None
+            topic.partition(42)
+
+    def bare() -> None:
+        for topic_id in ids:
+            plain[topic_id][42]
+
+    def side(work: Callable[[], None]) -> Callable[[], float]:
+        return lambda: timed(work) / len(topics) * 1e6
+
+    found, named, theirs = interleaved(repetitions, side(by_id), side(by_name), side(bare))
+    against = "dicts of dicts"
+    yield row(f"look up a partition by id at {name}", "µs", found, "less", "", theirs, against)
+    yield row(f"... by the name of its topic at {name}", "µs", named, "less", "", theirs, against)
 
 
 def snapshots(image: MetadataImage, name: str) -> Iterator[Row]:
@@ -159,9 +220,6 @@ def changes(loader: MetadataLoader, seed: int) -> Callable[[], object]:
     assert now is not None
     record = PartitionChangeRecord(partition_id=partition, topic_id=topic_id, isr=now.isr[:2])
     committed = batch(image.offset + 1, [encode_record(record, 2)])
-    committed = CommittedBatch(
-        committed.base_offset, committed.last_offset, 1, 0, committed.size_bytes, committed.values
-    )
 
     def publish() -> None:
         loader.step(HighWatermark(committed.last_offset + 1))
@@ -177,40 +235,20 @@ def timed(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def lookup(image: MetadataImage, by_id: bool) -> Callable[[], float]:
-    """Return a side that says the seconds a lookup takes."""
-    random = Random(7)
-    topics = [random.randrange(len(image.topics.topics)) for _ in range(10_000)]
-    ids = [topic_of(topic) for topic in topics]
-    names = [f"topic-{topic}" for topic in topics]
-
-    def side() -> float:
-        find, named = image.topics.partition, image.topics.named
-        started = perf_counter()
-        if by_id:
-            for topic_id in ids:
-                find(topic_id, 42)
-        else:
-            for name in names:
-                topic = named(name)
-                assert topic is not None
-                topic.partition(42)
-        return (perf_counter() - started) / len(topics)
-
-    return side
-
-
-def collection() -> float:
-    """Return the seconds of a full garbage collection."""
-    return timed(gc.collect)
-
-
 def resident_bytes() -> int:
     """Return the memory that this process has in use."""
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * PAGE_BYTES
 
 
-def row(case: str, unit: str, ours: float, better: Literal["more", "less"], goal: str = "") -> Row:
-    """Return a figure of this bench, which stands alone."""
-    return Row("metadata", case, unit, ours, None, "", goal, better)
+def row(
+    case: str,
+    unit: str,
+    ours: float,
+    better: Literal["more", "less"],
+    goal: str = "",
+    theirs: float | None = None,
+    against: str = "",
+) -> Row:
+    """Return a figure of this bench."""
+    return Row("metadata", case, unit, ours, theirs, against, goal, better)

@@ -18,7 +18,7 @@ topic that is not there for example, raises ``BadRecord``, and the delta is of n
 Fixed by Kafka's MetadataDelta.java.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from barnabas.metadata.acls import AclsDelta
@@ -122,6 +122,8 @@ class Delta:
 
     def __init__(self, image: MetadataImage) -> None:
         self.image = image
+        # What takes each type of record, found when the first of the type comes.
+        self._replays: dict[type[Message], Callable[[Any], None]] = {}
         self.features: FeaturesDelta | None = None
         self.cluster: ClusterDelta | None = None
         self.topics: TopicsDelta | None = None
@@ -149,13 +151,12 @@ class Delta:
 
     def replay(self, record: Message) -> None:
         """Take a committed record."""
-        name = PART_OF.get(type(record))
-        if name is not None:
-            self._part(name).replay(record)
-        elif isinstance(record, RemoveTopicRecord):
-            self._remove_topic(record)
-        elif not isinstance(record, SILENT):
-            raise BadRecord(f"{type(record).__name__} is nothing that an image could hold")
+        kind = type(record)
+        try:
+            replay = self._replays[kind]
+        except KeyError:
+            replay = self._replays[kind] = self._replay_of(kind)
+        replay(record)
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the image afterwards, which ends where the provenance says."""
@@ -173,10 +174,17 @@ class Delta:
         topics.replay(record)
         configs.remove_topic(name)
 
-    def _part(self, name: str) -> PartDelta:
-        """Return the delta of a part, which begins here if nobody spoke of it yet."""
-        part: PartDelta | None = getattr(self, name)
-        if part is None:
-            part = PARTS[name](getattr(self.image, name))
-            setattr(self, name, part)
-        return part
+    def _replay_of(self, kind: type[Message]) -> Callable[[Any], None]:
+        """Return what takes a type of record: the part it speaks of, which begins here."""
+        if kind in PART_OF:
+            name = PART_OF[kind]
+            part: PartDelta | None = getattr(self, name)
+            if part is None:
+                part = PARTS[name](getattr(self.image, name))
+                setattr(self, name, part)
+            return part.replay
+        if kind is RemoveTopicRecord:
+            return self._remove_topic
+        if kind in SILENT:
+            return lambda record: None
+        raise BadRecord(f"{kind.__name__} is nothing that an image could hold")

@@ -343,13 +343,21 @@ class TopicsDelta:
         share = self._shared.setdefault
         replicas, isr = tuple(record.replicas), tuple(record.isr)
         directories = located(record, len(replicas), record.directories)
-        removing, adding = tuple(record.removing_replicas), tuple(record.adding_replicas)
-        elr = tuple(record.eligible_leader_replicas or ())
-        last = tuple(record.last_known_elr or ())
-        recovery = recovery_state(record, record.leader_recovery_state)
         unusual = USUAL
-        if removing or adding or elr or last or recovery:
-            unusual = (removing, adding, elr, last, recovery)
+        if (
+            record.removing_replicas
+            or record.adding_replicas
+            or record.eligible_leader_replicas
+            or record.last_known_elr
+            or record.leader_recovery_state
+        ):
+            unusual = (
+                tuple(record.removing_replicas),
+                tuple(record.adding_replicas),
+                tuple(record.eligible_leader_replicas or ()),
+                tuple(record.last_known_elr or ()),
+                recovery_state(record, record.leader_recovery_state),
+            )
         return (
             share(replicas, replicas),
             share(directories, directories),
