@@ -9,16 +9,26 @@ from hypothesis import strategies as st
 
 from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.faults import Unfoldable
-from barnabas.metadata.fold import BatchFold
+from barnabas.metadata.fold import TRANSACTION, BatchFold
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.publication import LeaderAndEpoch, LogManifest, Publication
 from barnabas.metadata.snapshot import fingerprint
+from barnabas.wire.codec import versions
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
+from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
 from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
+from barnabas.wire.messages.stored.partition_record import PartitionRecord
+from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
+from barnabas.wire.messages.stored.remove_access_control_entry_record import (
+    RemoveAccessControlEntryRecord,
+)
+from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
+from barnabas.wire.messages.stored.topic_record import TopicRecord
 from barnabas.wire.messages.stored.unfence_broker_record import UnfenceBrokerRecord
+from barnabas.wire.messages.stored.unregister_broker_record import UnregisterBrokerRecord
 from barnabas.wire.metadata_records import encode_record, record_classes
 from barnabas.wire.structs import Message
 from tests.metadata.histories import History, aligned, history
@@ -145,6 +155,29 @@ def test_a_snapshot_and_the_tail_behind_it_lead_where_the_log_leads(seed: int, d
 def test_random_histories_hold_every_record_there_is() -> None:
     seen = set().union(*(history(seed).states() for seed in range(40)))
     assert seen == {message.__name__ for message in record_classes().values()}
+
+
+def every_version() -> list[tuple[type[Message], int]]:
+    """Return every record of the metadata log, in every version there ever was."""
+    return [
+        (record, version) for record in record_classes().values() for version in versions(record)
+    ]
+
+
+@pytest.mark.parametrize(("record", "version"), every_version(), ids=str)
+def test_every_version_of_every_record_can_be_applied(record: type[Message], version: int) -> None:
+    # What a record says when it says nothing is about broker 0 and the topic without an id.
+    there: list[Message] = [RegisterBrokerRecord(), TopicRecord(), PartitionRecord()]
+    there.append(AccessControlEntryRecord())
+    if record in TRANSACTION and record is not BeginTransactionRecord:
+        there.append(BEGIN)
+    values = [*(encode_record(each, 0) for each in there), encode_record(record(), version)]
+    fold = BatchFold(EMPTY)
+    begun = list(fold.load(CommittedBatch(0, len(values) - 1, 1, 0, 80, values), LEADER))
+    made = [*begun, *fold.flush(LEADER)][-1].image
+    assert len(made.cluster.brokers) == (record is not UnregisterBrokerRecord)
+    assert len(made.topics.topics) == (record is not RemoveTopicRecord)
+    assert len(made.acls.acls) == (record is not RemoveAccessControlEntryRecord)
 
 
 # --- Transactions -------------------------------------------------------------------------------

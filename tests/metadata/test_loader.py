@@ -193,6 +193,21 @@ def test_a_new_leader_is_told_to_those_who_had_their_introduction() -> None:
     assert late.leaders == [LeaderAndEpoch(None, 2)]
 
 
+@given(SEEDS)
+def test_a_shell_whose_publishers_are_slow_tells_them_the_same_only_later(seed: int) -> None:
+    log, prompt, slow = history(seed, 30), Fake("reader"), Fake("reader")
+    shell, loader = Shell(prompt), MetadataLoader()
+    late = loader.step(Install((slow.publisher,)))
+    for each in log.cut(*range(3, 30, 4)):
+        shell.commit([each])
+        late += loader.step(HighWatermark(each.last_offset + 1)) + loader.step(Committed([each]))
+    for effect in late:
+        if isinstance(effect, Publish):
+            slow.update(effect.publication, effect.introduction)
+    assert slow.offsets == prompt.offsets
+    assert [fingerprint(p.image) for p in slow.told] == [fingerprint(p.image) for p in prompt.told]
+
+
 # --- Publishers that fail -----------------------------------------------------------------------
 
 
@@ -322,6 +337,20 @@ def test_a_snapshot_is_told_as_the_difference_to_what_was_known(seed: int) -> No
     for topic_id, topic in shell.image.topics.topics.items():
         if before["topics"].get(topic_id) == after["topics"][topic_id]:
             assert topic is fake.told[0].image.topics.topics[topic_id]
+
+
+def test_a_snapshot_puts_an_end_to_a_transaction_that_was_open() -> None:
+    fake, writer = Fake("reader"), Shell()
+    writer.commit([batch(0, LEVEL, A), batch(2, BEGIN, B, ABORT), batch(5, C)])
+    shell = Shell(fake)
+    shell.commit([batch(0, LEVEL, A)])
+    shell.commit([batch(2, BEGIN, B)])
+    assert shell.loader.in_transaction
+    shell.load(writer.image)
+    assert not shell.loader.in_transaction
+    shell.commit([batch(6, B)])
+    assert fake.offsets == [1, 5, 6]
+    assert list(shell.image.configs.of(4, "")) == ["a", "c", "b"]
 
 
 def test_a_snapshot_that_cannot_be_understood_stops_the_loader() -> None:
