@@ -37,6 +37,12 @@ def test_a_record_without_a_value_is_no_metadata() -> None:
         list(committed_batches(empty, "the file"))
 
 
+def test_a_message_of_an_old_format_is_no_metadata_either() -> None:
+    old = bytes(8) + (20).to_bytes(4) + bytes(20)
+    with pytest.raises(Unfoldable, match="the file: record batch: a message of magic 0"):
+        list(committed_batches(old, "the file"))
+
+
 @pytest.mark.parametrize(
     ("data", "error", "said"),
     [

@@ -230,7 +230,11 @@ def without_first_batch(data: bytes) -> bytes:
         (without_first_batch, "it does not begin with a header"),
         (lambda data: data + data_batch(4, 3, 5, [b"more"]), "it does not end with a footer"),
         (lambda data: b"", "it does not begin with a header"),
-        (flipped, "record batch: .*the file is damaged"),
+        (flipped, "record batch: .*; remove the file"),
+        (
+            lambda data: snapshot_header_batch(3, 5, b"?") + without_first_batch(data),
+            "snapshot: SnapshotHeaderRecord v0: ends in the middle",
+        ),
         (
             lambda data: data + control_batch(4, 0, 3, (ControlType.LEADER_CHANGE, b"")),
             "it does not end with a footer",

@@ -8,17 +8,21 @@ left to whoever folds it, who knows what to do if that fails.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.value import value
-from barnabas.records.batch import CorruptBatch, batches, verify
+from barnabas.records.batch import CorruptBatch, OldFormat, batches, verify
 from barnabas.records.checksum import Buffer
+from barnabas.records.compression import UnsupportedCodec
 from barnabas.records.record import records
 from barnabas.wire.metadata_records import read_frame, record_names
 
-GET_IT_ANEW = "the file is damaged: move the directory away and let this node fetch the log anew"
-UPGRADE = "a newer release wrote it: run that release here, or one that knows the record"
+GET_IT_ANEW: Final = (
+    "the file is damaged: move the directory away and let this node fetch the log anew"
+)
+UPGRADE: Final = "a newer release wrote it: run that release here, or one that knows the record"
 
 
 @value
@@ -34,7 +38,9 @@ class CommittedBatch:
     """The records, none in a control batch."""
 
 
-def committed_batches(data: Buffer, where: str) -> Iterator[CommittedBatch]:
+def committed_batches(
+    data: Buffer, where: str, way_out: str = GET_IT_ANEW
+) -> Iterator[CommittedBatch]:
     """Yield the batches in some bytes of a log or a snapshot, each proved by its checksum."""
     try:
         for position, header in batches(data):
@@ -53,8 +59,8 @@ def committed_batches(data: Buffer, where: str) -> Iterator[CommittedBatch]:
                 size_bytes=header.size_bytes,
                 values=values,
             )
-    except CorruptBatch as error:
-        raise Unfoldable(Fault(where, "record batch", str(error), GET_IT_ANEW)) from error
+    except (CorruptBatch, OldFormat, UnsupportedCodec) as error:
+        raise Unfoldable(Fault(where, "record batch", str(error), way_out)) from error
 
 
 def unfoldable(where: str, data: bytes, error: RemoteProtocolError | BadRecord) -> Unfoldable:

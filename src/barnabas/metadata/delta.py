@@ -19,7 +19,7 @@ Fixed by Kafka's MetadataDelta.java.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Any, Final, TypeAlias
 
 from barnabas.metadata.acls import AclsDelta
 from barnabas.metadata.cluster import ClusterDelta
@@ -66,18 +66,19 @@ from barnabas.wire.messages.stored.user_scram_credential_record import UserScram
 from barnabas.wire.messages.stored.zk_migration_state_record import ZkMigrationStateRecord
 from barnabas.wire.structs import Message
 
+PartDelta: TypeAlias = (
+    FeaturesDelta
+    | ClusterDelta
+    | TopicsDelta
+    | ConfigsDelta
+    | ClientQuotasDelta
+    | ProducerIdsDelta
+    | AclsDelta
+    | ScramDelta
+    | DelegationTokensDelta
+)
 
-class PartDelta(Protocol):
-    """What is alike about the deltas of the parts."""
-
-    def replay(self, record: Any, /) -> None:  # noqa: ANN401 -- each part takes its own records
-        """Take a record of this part."""
-
-    def apply(self) -> Any:  # noqa: ANN401 -- the image of this part
-        """Return the part afterwards."""
-
-
-PARTS: Final[Mapping[str, Any]] = {
+PARTS: Final[Mapping[str, type[PartDelta]]] = {
     "features": FeaturesDelta,
     "cluster": ClusterDelta,
     "topics": TopicsDelta,
@@ -160,11 +161,21 @@ class Delta:
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the image afterwards, which ends where the provenance says."""
-        made = {}
-        for name in PARTS:
-            part: PartDelta | None = getattr(self, name)
-            made[name] = getattr(self.image, name) if part is None else part.apply()
-        return MetadataImage(provenance, **made)
+        before, tokens = self.image, self.delegation_tokens
+        return MetadataImage(
+            provenance,
+            features=self.features.apply() if self.features else before.features,
+            cluster=self.cluster.apply() if self.cluster else before.cluster,
+            topics=self.topics.apply() if self.topics else before.topics,
+            configs=self.configs.apply() if self.configs else before.configs,
+            client_quotas=(
+                self.client_quotas.apply() if self.client_quotas else before.client_quotas
+            ),
+            producer_ids=self.producer_ids.apply() if self.producer_ids else before.producer_ids,
+            acls=self.acls.apply() if self.acls else before.acls,
+            scram=self.scram.apply() if self.scram else before.scram,
+            delegation_tokens=tokens.apply() if tokens else before.delegation_tokens,
+        )
 
     def _remove_topic(self, record: RemoveTopicRecord) -> None:
         """Remove a topic, and what was configured for it."""

@@ -6,7 +6,15 @@ can be done about it; whoever reads the log adds where the record stands and mak
 it, which stops the loader.
 """
 
+from typing import Final
+
 from barnabas.model.value import value
+
+DAMAGED: Final = (
+    "no controller writes that: compare the metadata log of this node with another's, and if they "
+    "differ, let this node fetch it anew"
+)
+"""The way out where a log says what no controller would say."""
 
 
 class BadRecord(Exception):  # noqa: N818 -- the state of a log, as CorruptLog is
@@ -16,13 +24,6 @@ class BadRecord(Exception):  # noqa: N818 -- the state of a log, as CorruptLog i
         super().__init__(why, way_out)
         self.why = why
         self.way_out = way_out or DAMAGED
-
-
-DAMAGED = (
-    "no controller writes that: compare the metadata log of this node with another's, and if they "
-    "differ, let this node fetch it anew"
-)
-"""The way out where a log says what no controller would say."""
 
 
 @value

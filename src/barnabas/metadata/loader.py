@@ -25,7 +25,7 @@ Promises:
 Time plays no part here.  Fixed by Kafka's MetadataLoader.java.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from barnabas.metadata.batches import CommittedBatch
@@ -67,7 +67,8 @@ class SnapshotRead:
     end_offset: int
     epoch: int
     append_ms: int
-    batches: Sequence[CommittedBatch]
+    batches: Iterable[CommittedBatch]
+    """Read once, so that a large one need not be in memory at once."""
 
 
 @value

@@ -29,7 +29,7 @@ from barnabas.metadata.levels import Form
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.features import LATEST_TESTING
 from barnabas.model.value import value
-from barnabas.records.batch import CorruptBatch, batches
+from barnabas.records.batch import batches
 from barnabas.records.checksum import Buffer
 from barnabas.records.control import ControlType, control_type
 from barnabas.records.record import Record, records
@@ -116,34 +116,36 @@ class StoredSnapshot:
 
 def read(data: Buffer, name: str) -> StoredSnapshot:
     """Read the file of a snapshot, from its header to its footer."""
-    found = tuple(committed_batches(data, name))
+    found = tuple(committed_batches(data, name, CUT_SHORT))
     end = sum(batch.size_bytes for batch in found)
     if end != len(data):
-        why = f"a batch is cut short at {end} of {len(data)} bytes"
-        raise Unfoldable(Fault(name, "snapshot", why, CUT_SHORT))
-    controls = list(control_records(data, name))
-    if not controls or controls[0][0] is not ControlType.SNAPSHOT_HEADER:
-        raise Unfoldable(Fault(name, "snapshot", "it does not begin with a header", CUT_SHORT))
-    offset, kind = controls[-1][1].offset, controls[-1][0]
-    if kind is not ControlType.SNAPSHOT_FOOTER or offset != found[-1].last_offset:
-        raise Unfoldable(Fault(name, "snapshot", "it does not end with a footer", CUT_SHORT))
-    content = controls[0][1].value
-    assert content is not None, "every control record has been seen to have a value"
-    header = codec.decode(SnapshotHeaderRecord, 0, bytes(content))
+        raise not_whole(name, f"a batch is cut short at {end} of {len(data)} bytes")
+    controls = list(control_records(data))
+    kinds = [kind for kind, _ in controls]
+    if not controls or kinds[0] is not ControlType.SNAPSHOT_HEADER:
+        raise not_whole(name, "it does not begin with a header")
+    if kinds[-1] is not ControlType.SNAPSHOT_FOOTER or controls[-1][1].offset != (
+        found[-1].last_offset
+    ):
+        raise not_whole(name, "it does not end with a footer")
+    try:
+        header = codec.decode(SnapshotHeaderRecord, 0, bytes(controls[0][1].value or b""))
+    except RemoteProtocolError as error:
+        raise not_whole(name, str(error)) from error
     return StoredSnapshot(header.last_contained_log_timestamp, found)
 
 
-def control_records(data: Buffer, name: str) -> Iterator[tuple[ControlType | None, Record]]:
-    """Yield the control records of a snapshot, whose checksums are right."""
-    try:
-        for position, header in batches(data):
-            if header.is_control:
-                for record in records(data, position, header):
-                    if record.value is None:
-                        raise CorruptBatch(f"control record {record.offset} has no value")
-                    yield control_type(record), record
-    except CorruptBatch as error:
-        raise Unfoldable(Fault(name, "control record", str(error), CUT_SHORT)) from error
+def not_whole(name: str, why: str) -> Unfoldable:
+    """Return the fault of a file that is no snapshot."""
+    return Unfoldable(Fault(name, "snapshot", why, CUT_SHORT))
+
+
+def control_records(data: Buffer) -> Iterator[tuple[ControlType | None, Record]]:
+    """Yield the control records of a snapshot, whose batches have been proved."""
+    for position, header in batches(data):
+        if header.is_control:
+            for record in records(data, position, header):
+                yield control_type(record), record
 
 
 def folded(snapshot: Iterable[CommittedBatch], provenance: Provenance) -> MetadataImage:
