@@ -4,7 +4,7 @@ A history is a list of records with versions, and for each offset the state that
 there, folded by the naive twin; None inside of a transaction, where nobody may see anything.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, TypeVar
 
@@ -102,9 +102,9 @@ class History:
         return {type(record).__name__ for record in self.records}
 
 
-def history(seed: int, length: int = 60) -> History:
-    """Return a random history."""
-    return Historian(Random(seed)).written(length)
+def history(seed: int, length: int = 60, without: Sequence[str] = ()) -> History:
+    """Return a random history, without some kinds of events."""
+    return Historian(Random(seed), without).written(length)
 
 
 def uuid(random: Random) -> Uuid:
@@ -115,8 +115,9 @@ def uuid(random: Random) -> Uuid:
 class Historian:
     """Writes what controllers could have written, one record after another."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, without: Sequence[str] = ()) -> None:
         self.random = random
+        self.without = without
         self.history = History()
         self.state = nothing()
         self.before: Plain | None = None
@@ -158,7 +159,7 @@ class Historian:
 
     def end(self) -> None:
         """End the open transaction, one way or the other."""
-        if self.random.random() < 0.5:
+        if "abort" not in self.without and self.random.random() < 0.5:
             assert self.before is not None
             self.state, self.before = self.before, None
             self.level = self.state["features"]["metadata.version"]
@@ -186,7 +187,8 @@ class Historian:
             self.remove_topic, self.config, self.config, self.quota, self.producer_ids, self.acl,
             self.unacl, NoOpRecord, lambda: ZkMigrationStateRecord(zk_migration_state=0),
         )  # fmt: skip
-        return [*always, *(write for level, write in gated if self.level >= level)]
+        writers = [*always, *(write for level, write in gated if self.level >= level)]
+        return [write for write in writers if write.__name__ not in self.without]
 
     def one(self, *things: T) -> T:
         """Draw one of some things."""
@@ -374,13 +376,19 @@ class Historian:
     def config(self) -> Message:
         """Set a config, or take it back."""
         names = [topic["name"] for topic in self.state["topics"].values()]
-        kind, name = self.one((4, ""), (4, "1"), (32, "group"), (77, "?"), *((2, n) for n in names))
+        kind, name = self.one(
+            (4, ""), (4, "1"), (32, "group"), *self.odd(), *((2, n) for n in names)
+        )
         return ConfigRecord(
             resource_type=kind,
             resource_name=name,
             name=self.one("retention.ms", "min.insync.replicas", "unheard.of"),
             value=self.one(None, "1", "2"),
         )
+
+    def odd(self) -> list[tuple[int, str]]:
+        """Return a resource of a type that nobody has heard of."""
+        return [] if "odd_config" in self.without else [(77, "?")]
 
     def quota(self) -> Message:
         """Set a quota, or take it back."""

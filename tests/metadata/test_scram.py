@@ -41,6 +41,14 @@ def test_a_user_has_a_credential_for_each_mechanism() -> None:
     assert list(gone.credentials) == [ScramUser(2, "alice")]
 
 
+def test_a_credential_may_follow_the_removal_of_the_last_of_its_mechanism() -> None:
+    # Kafka loses it if both come in one update.
+    last = RemoveUserScramCredentialRecord(name="bob", mechanism=1)
+    for records in ((last, credential("alice", 1)), (credential("alice", 1), last)):
+        made = after(*records, image=after(credential("bob", 1)))
+        assert list(made.credentials) == [ScramUser(1, "alice")]
+
+
 def test_a_credential_that_is_not_there_may_be_removed() -> None:
     assert after(RemoveUserScramCredentialRecord(name="bob", mechanism=1)).is_empty
 
