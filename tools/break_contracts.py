@@ -42,6 +42,7 @@ CYCLES: Final = "No cycles between sibling modules"
 MESSAGES: Final = "Messages know how they are declared and nothing else"
 LOG: Final = "Log: the directory over what changes a log over the log over its parts"
 NODE: Final = "Node: what is done over what is read"
+METADATA: Final = "Metadata: the loader over the fold over the image over its parts"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SPECS: Final = "A specification knows nothing of what it is compared with"
@@ -81,6 +82,11 @@ VIOLATIONS: Final = (
     Violation("log/index.py", "from barnabas.log import partition_log", LOG),
     Violation("log/segment.py", "import os", WORLD),
     Violation("log/partition_log.py", "import asyncio", CORES),
+    Violation("metadata/delta.py", "from barnabas.metadata import fold", METADATA),
+    Violation("metadata/acls.py", "from barnabas.metadata import topics", METADATA),
+    Violation("metadata/generator.py", "import time", WORLD),
+    Violation("metadata/loader.py", "import asyncio", CORES),
+    Violation("metadata/batches.py", "from barnabas.log import segment", LAYERS),
     Violation("net/server.py", "from barnabas.net import peers", NET),
     Violation("net/peers.py", "import socket", WORLD),
     Violation("net/server.py", "from barnabas.host import network", LAYERS),

@@ -89,6 +89,7 @@ ALLOWED: Final = {
     "wire/apis.py response_header_version": "pure: a number by two",
     "wire/decoding.py unpack_few": "pure: unpackers by their format",
     "wire/decoding.py unpack_text": "pure: unpackers by their length",
+    "wire/metadata_records.py record_classes": "pure: classes by their key",
     "wire/layout.py may_be_large": "pure: what a class is declared to hold",
     "wire/metadata_records.py record_names": "pure: names by their number",
     # Codecs are compiled from the declarations in this package; no text comes from outside.

@@ -5,7 +5,7 @@ epoch belongs.
 """
 
 from base64 import b64decode, urlsafe_b64encode
-from typing import Final, NewType
+from typing import Final, NamedTuple, NewType
 
 Uuid = NewType("Uuid", bytes)
 """Sixteen bytes, most significant first, exactly as the wire carries them.
@@ -55,3 +55,11 @@ def parse_uuid(text: str) -> Uuid:
 def is_reserved_directory(directory_id: Uuid) -> bool:
     """Tell whether no directory may have this id."""
     return int.from_bytes(directory_id) < RESERVED_DIRECTORY_IDS
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition of one topic, which another topic of the same name is not."""
+
+    topic_id: Uuid
+    topic: str
+    partition: int
