@@ -91,7 +91,6 @@ ALLOWED: Final = {
     "wire/decoding.py unpack_text": "pure: unpackers by their length",
     "wire/metadata_records.py record_classes": "pure: classes by their key",
     "wire/layout.py may_be_large": "pure: what a class is declared to hold",
-    "wire/metadata_records.py record_names": "pure: names by their number",
     # Codecs are compiled from the declarations in this package; no text comes from outside.
     "wire/codec.py exec": "compiles what codec writes",
     "wire/structs.py exec": "compiles a constructor",
