@@ -33,6 +33,9 @@ TELLING: Final[Mapping[str, int]] = {
 }
 # What destroys, in some plans only: of a log that was damaged less is asked.
 DECAYING: Final[Mapping[str, int]] = {"rot": 6, "bad-sector": 2, "misdirect": 1, "wipe": 1}
+# The operation that such a fault has to meet: a tear something to tear, rot somebody who copies.
+COMPANIONS: Final = {"crash-power": "burst", "rot": "compact"}
+
 UNFLUSHED: Final = "log.unflushed"
 MOMENTS: Final = ("log.did", "log.opened", "log.failed", UNFLUSHED)
 
@@ -196,11 +199,12 @@ class LogProfile:
             mean_gap_ms=source.choice((200, 600, 2_000)),
             moments=MOMENTS,
         )
-        for share, telling, gaps in ((0.7, TELLING, 6), (0.4, DECAYING, 12)):
+        for share, telling, gaps in ((0.7, TELLING, 6), (0.4, DECAYING, 20)):
             if source.random() < share:
                 (name,) = source.choices(list(telling), list(telling.values()))
-                if name == "crash-power":
-                    weights["burst"] = max(weights["burst"], 8)
+                companion = COMPANIONS.get(name)
+                if companion is not None:
+                    weights[companion] = max(weights[companion], 12)
                 for at_ms in draw_times(source, phases.chaos_ms, phases.chaos_ms // gaps):
                     faults = (*faults, self._fault(source, name, at_ms))
         return Plan(
