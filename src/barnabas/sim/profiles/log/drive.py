@@ -8,7 +8,7 @@
 A directory that failed is out of service until the process starts again, which its operator sees
 to after a while; nothing in it is appended to until then (S-07).  A log whose bytes the disk has
 destroyed is what a broker without other replicas has to give up, and one with replicas fills from
-them: it is renamed, purged, made anew, and filled from its follower if that is whole.
+them: it is renamed, purged, made anew, and filled from its other copy if that is whole.
 """
 
 import asyncio
@@ -42,6 +42,9 @@ TOPIC_ID: Final = Uuid(bytes(range(16)))
 
 # Between the failure of a directory and the next life: an operator notices.
 OFFLINE_MS: Final = 300
+
+# Which log has the same records as another, as far as it has come.
+OTHER_COPY: Final = {"plain": "copy", "copy": "plain"}
 
 # Read at once where a log is filled from another.
 FILL_BYTES: Final = 4_000
@@ -253,7 +256,7 @@ class Drive:
         self._story.replaced(name)
 
     async def _replace(self, name: str) -> None:
-        """Give a log up, begin it anew, and fill it from its follower, if that is whole."""
+        """Give a log up, begin it anew, and fill it from its other copy, if that is whole."""
         story, directory = self._story, self._directories.get(HOMES[name])
         if directory is None or name not in self._logs:
             return
@@ -262,8 +265,9 @@ class Drive:
         story.replaced(name)
         await directory.purge(gone)
         self._found(name, await self._create(directory, name))
-        if name == "plain" and "copy" in self._logs and not story.ghosts["copy"].is_damaged:
-            await self._fill("plain", "copy")
+        other = OTHER_COPY.get(name)
+        if other in self._logs and not story.ghosts[other].is_damaged:
+            await self._fill(name, other)
 
     async def _fill(self, name: str, source: str) -> None:
         """Copy a log from another that has the same records: the data is not lost (S-18)."""

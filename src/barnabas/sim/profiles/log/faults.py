@@ -121,7 +121,7 @@ _OF_ITS_OWN: Final = {
     "disk-flaky": Kind(KINDS["disk-flaky"].draw, flaky_writes),
     "sync-fail": Kind(one(1, 1, after=(0, 0, 1, 3)), fail_sync),
     "directory-trouble": Kind(one(50, 5_000, directory=PATHS, trouble=TROUBLES), trouble_directory),
-    "rot": Kind(one(1, 1, what=("data", "data", "derived", "checkpoint")), rot),
+    "rot": Kind(one(1, 1, what=("data", "data", "data", "derived", "checkpoint")), rot),
     "bad-sector": Kind(one(1, 1), break_sector),
     "visitor": Kind(one(1, 1_000), send_visitor),
 }

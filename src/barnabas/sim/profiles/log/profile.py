@@ -32,7 +32,10 @@ TELLING: Final[Mapping[str, int]] = {
     "visitor": 1,
 }
 # What destroys, in some plans only: of a log that was damaged less is asked.
-DECAYING: Final[Mapping[str, int]] = {"rot": 6, "bad-sector": 1, "misdirect": 1, "wipe": 1}
+DECAYING: Final[Mapping[str, int]] = {"rot": 6, "bad-sector": 2, "misdirect": 1, "wipe": 1}
+# The operation that such a fault has to meet: a tear something to tear, rot somebody who copies.
+COMPANIONS: Final = {"crash-power": "burst", "rot": "compact"}
+
 UNFLUSHED: Final = "log.unflushed"
 MOMENTS: Final = ("log.did", "log.opened", "log.failed", UNFLUSHED)
 
@@ -48,7 +51,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "fence": 1,
     "stale": 2,
     "fetch": 10,
-    "serve": 4,
+    "serve": 6,
     "flush": 4,
     "flush-behind": 4,
     "flush-failing": 1,
@@ -97,11 +100,15 @@ class LogScene:
         return True
 
     def healed(self, hosts: Sequence[str]) -> None:
-        """Ask for one operation of each log; on a slow disk many others may be left undone."""
+        """Ask for one operation of each log; on a slow disk many others may be left undone.
+
+        And for a reader of everything: damage that nobody came across is found now, if ever.
+        """
         self._wanted = [
             Operation(0, HOST, "append", ("plain", 1, 10)),
             Operation(0, HOST, "fetch", ("copy", 0)),
             Operation(0, HOST, "compact", ("keyed",)),
+            *(Operation(0, HOST, "serve", (name,)) for name in LOGS),
         ]
         # Stalls of the disk that overlapped may have left each other behind.
         sync_ns = self._plan.settings.sync_ns
@@ -192,11 +199,12 @@ class LogProfile:
             mean_gap_ms=source.choice((200, 600, 2_000)),
             moments=MOMENTS,
         )
-        for share, telling, gaps in ((0.7, TELLING, 6), (0.3, DECAYING, 12)):
+        for share, telling, gaps in ((0.7, TELLING, 6), (0.4, DECAYING, 20)):
             if source.random() < share:
                 (name,) = source.choices(list(telling), list(telling.values()))
-                if name == "crash-power":
-                    weights["burst"] = max(weights["burst"], 8)
+                companion = COMPANIONS.get(name)
+                if companion is not None:
+                    weights[companion] = max(weights[companion], 12)
                 for at_ms in draw_times(source, phases.chaos_ms, phases.chaos_ms // gaps):
                     faults = (*faults, self._fault(source, name, at_ms))
         return Plan(
