@@ -59,6 +59,7 @@ MOMENTS: Final = (
     "table.claimed",
     "table.committed",
     "table.snapshot",
+    "table.lends",
 )
 
 # How often each operation is drawn, in proportion; the last column is for quorums that may change.
@@ -162,7 +163,10 @@ class RaftProfile:
 def draw_strikes(
     source: Random, hosts: Sequence[str], fetch_ms: int, length_ms: int
 ) -> tuple[Fault, ...]:
-    """Draw faults that hit whoever has just begun to lead: rare among all, and most telling."""
+    """Draw faults that hit a leader: one that has just begun, or sends a snapshot.
+
+    Among all the others they would be rare, and they tell most.
+    """
     if len(hosts) == 1 or source.random() < 0.4:
         return ()
     return tuple(
@@ -171,7 +175,7 @@ def draw_strikes(
             at_ms,
             (SPEAKER,),
             source.choice((4 * fetch_ms, 8 * fetch_ms)),
-            on="table.claimed",
+            on=source.choice(("table.claimed", "table.claimed", "table.lends")),
             nth=source.choice((1, 1, 2)),
         )
         for at_ms in draw_times(source, length_ms, length_ms // 3)
