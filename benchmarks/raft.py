@@ -13,6 +13,7 @@ a bench that finds something lost fails.
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from queue import Empty, Queue
 from statistics import median
@@ -188,11 +189,8 @@ def without_leader(count: int, kills: int) -> Iterator[Row]:
             voters.start(former)
             rejoined(voters, former, acknowledged)
         work(voters, acknowledged, WORK_S)
-        settle(voters, leader, acknowledged)
-        for node_id in range(count):
-            here = kept(voters.place / str(node_id) / METADATA)
-            lost = [each for each in acknowledged if each not in here]
-            assert not lost, f"voter {node_id} has lost {len(lost)} acknowledged, as {lost[0]}"
+        lost = settle(voters, count, acknowledged)
+        assert not any(lost), f"of {len(acknowledged)} acknowledged, voters have lost {lost}"
     floor_ms = FETCH_TIMEOUT_MS
     what = f"{count} voters, {kills} kills of the leader"
     told = f"fetch timeout {floor_ms} ms"
@@ -247,15 +245,19 @@ def rejoined(voters: Voters, node_id: int, acknowledged: dict[tuple[int, int, in
             return
 
 
-def settle(voters: Voters, leader: int, acknowledged: dict[tuple[int, int, int], None]) -> None:
-    """Return when the followers have what the leader has: they fetch all the time."""
-    work(voters, acknowledged, 2 * WORK_S)
-    voters.kill(leader)
+def settle(voters: Voters, count: int, acknowledged: dict[tuple[int, int, int], None]) -> list[int]:
+    """Let the writing end and everybody have everything; return how much each has lost."""
+    for process in voters.processes.values():
+        process.send_signal(signal.SIGUSR1)
+    deadline = time.monotonic() + PATIENCE_S
     while True:
-        try:
-            note(voters.lines.get(timeout=WORK_S)[1], acknowledged)
-        except Empty:
-            return
+        with suppress(Empty):
+            while True:
+                note(voters.lines.get(timeout=WORK_S)[1], acknowledged)
+        held = [kept(voters.place / str(node_id) / METADATA) for node_id in range(count)]
+        lost = [sum(each not in here for each in acknowledged) for here in held]
+        if not any(lost) or time.monotonic() > deadline:
+            return lost
 
 
 def kept(directory: Path) -> dict[tuple[int, int, int], None]:

@@ -10,13 +10,14 @@ other, each waiting for its commit.  Every line it prints is a JSON object:
     {"writer": 0, "epoch": 3, "number": 17}      acknowledged
     {"tally": 1200, "ns": …}               acknowledged since the last such line, in quiet mode
 
-With ``--quiet`` it tells tallies and not each acknowledgement; with ``--pause-ms`` writers wait
-between two values.
+SIGUSR1 ends the writing, and nothing else.  With ``--quiet`` it tells tallies and not each
+acknowledgement; with ``--pause-ms`` writers wait between two values.
 """
 
 import argparse
 import asyncio
 import json
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -71,7 +72,12 @@ class Board:
         self._pause_ms: Final[int] = asked.pause_ms
         self._tasks: Final = runtime.tasks.child("board")
         self._tally, self._tally_ns = 0, 0
+        self.is_done = False
         self.states: StateLog[Table, ConfigRecord]
+
+    def finish(self) -> None:
+        """Write no more."""
+        self.is_done = True
 
     def attach(self, member: Member) -> None:
         """Learn which log it stands on."""
@@ -104,7 +110,7 @@ class Board:
 
     async def _write(self, writer: int, epoch: int) -> None:
         number = 0
-        while self.states.epoch == epoch:
+        while self.states.epoch == epoch and not self.is_done:
             text = f"{writer}-{epoch}-{number}-{PADDING}"
             record = ConfigRecord(
                 resource_type=4, resource_name=str(self._own_id), name=str(writer), value=text
@@ -165,7 +171,9 @@ async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
     address = Address("127.0.0.1", asked.ports[node_id])
     board = Board(runtime, node_id, asked)
     board.attach(await open_member(runtime, config, asked.directory, [address], voters))
-    await asyncio.get_running_loop().create_future()
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGUSR1, board.finish)
+    await loop.create_future()
 
 
 def main() -> None:

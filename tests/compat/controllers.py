@@ -8,7 +8,6 @@ A dynamic quorum (kraft.version 1) is formatted with its initial controllers, a 
 of the controllers themselves.
 """
 
-import base64
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from types import TracebackType
 from typing import Final, TypeVar
 
 from barnabas.model.errors import ErrorCode
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.raft.asking import TOPIC
 from barnabas.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
@@ -57,11 +56,6 @@ def eventually(look: Callable[[], T | None], what: str, timeout_s: float = SETTL
 def directory_id(node_id: int) -> Uuid:
     """Return the id that an initial controller's directory is formatted with."""
     return Uuid(f"directory of   {node_id}".encode())
-
-
-def printed(directory: Uuid) -> str:
-    """Return an id as Kafka prints it."""
-    return base64.urlsafe_b64encode(directory).decode().rstrip("=")
 
 
 def describe(node: Node) -> Described | None:
@@ -125,7 +119,8 @@ class Controllers:
         self._settings: Final = {**SETTINGS, **(settings or {})}
         self._own_settings: Final = own_settings or {}
         voters = [
-            f"{node.id}@{node.controller}:{printed(directory_id(node.id))}" for node in self.voters
+            f"{node.id}@{node.controller}:{uuid_text(directory_id(node.id))}"
+            for node in self.voters
         ]
         words = () if static else ("--initial-controllers", ",".join(voters))
         for node in self.voters:

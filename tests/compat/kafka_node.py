@@ -12,7 +12,6 @@ ended by its id, and ends with the process that started it.
 """
 
 import atexit
-import base64
 import os
 import signal
 import socket
@@ -22,7 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import Uuid, parse_uuid
 from tests.compat.kafka_tools import java, tool
 
 START_S: Final = 60
@@ -100,7 +99,7 @@ class Node:
         """The id of its directory, as it was formatted."""
         lines = (self.logs / "meta.properties").read_text().splitlines()
         (printed,) = (line.partition("=")[2] for line in lines if line.startswith("directory.id="))
-        return Uuid(base64.urlsafe_b64decode(f"{printed}=="))
+        return parse_uuid(printed)
 
     def configure(self, settings: Mapping[str, str]) -> None:
         """Write the properties file; what a node of this role and place needs is in it already."""

@@ -25,7 +25,6 @@ TOOLS: Final = {
     "dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "features": "org.apache.kafka.tools.FeatureCommand",
     "topics": "org.apache.kafka.tools.TopicCommand",
-    "configs": "kafka.admin.ConfigCommand",
 }
 """What ``kafka-<name>.sh`` runs."""
 

@@ -198,13 +198,27 @@ def test_our_voter_is_counted_votes_and_may_be_lost(quorum: Controllers) -> None
     assert b"a user that ours will hear of" in log_of(ours, 0)
 
 
-def test_our_vote_elects_kafkas_follower_when_kafkas_leader_is_lost(quorum: Controllers) -> None:
+@pytest.mark.parametrize("loss", ["killed", "held still"])
+def test_our_vote_elects_kafkas_follower_when_kafkas_leader_is_lost(
+    quorum: Controllers, loss: str
+) -> None:
     ours, leader, epoch = quorum.nodes[3], quorum.leader(), quorum.state().leader_epoch
     (follower,) = (node for node in quorum.voters if type(node) is Node and node is not leader)
-    leader.kill()
+    if loss == "killed":
+        leader.kill()
+    else:
+        leader.pause()
     assert quorum.new_leader(epoch) is follower
     quorum.write(["a user of the next leader"])
     assert b"a user of the next leader" in log_of(ours, 0)
+
+    # Who led comes back and follows, even one that never noticed that it was gone.
+    if loss == "killed":
+        leader.start()
+    else:
+        leader.resume()
+    quorum.caught_up(leader)
+    assert quorum.leader() is not leader
 
 
 @pytest.mark.parametrize("stop", ["cleanly", "killed"])

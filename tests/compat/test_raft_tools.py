@@ -14,7 +14,8 @@ from typing import Final
 
 import pytest
 
-from tests.compat.controllers import QUIET, Controllers, directory_id, printed
+from barnabas.model.ids import uuid_text
+from tests.compat.controllers import QUIET, Controllers, directory_id
 from tests.compat.kafka_node import Node
 from tests.compat.kafka_tools import TOOL_S, ToolFailed, tool
 from tests.compat.our_node import OurNode, barnabas
@@ -90,13 +91,13 @@ def test_what_is_told_is_so(quorum: Controllers) -> None:
     assert status["LeaderEpoch"] == str(said.leader_epoch)
     assert status["HighWatermark"] == str(said.high_watermark)
     for node in quorum.voters:
-        voter = f'{{"id": {node.id}, "directoryId": "{printed(directory_id(node.id))}", '
+        voter = f'{{"id": {node.id}, "directoryId": "{uuid_text(directory_id(node.id))}", '
         assert (
             f'{voter}"endpoints": ["CONTROLLER://{node.controller}"]}}' in status["CurrentVoters"]
         )
     observer = quorum.nodes[4]
     assert status["CurrentObservers"] == (
-        f'[{{"id": 4, "directoryId": "{printed(observer.directory_id)}"}}]'
+        f'[{{"id": 4, "directoryId": "{uuid_text(observer.directory_id)}"}}]'
     )
 
 
@@ -106,7 +107,7 @@ def test_a_controller_is_added_and_removed_by_either_tool(
 ) -> None:
     newcomer = quorum.nodes[4]
     adding = ["--command-config", str(newcomer.properties), "add-controller"]
-    directory = printed(newcomer.directory_id)
+    directory = uuid_text(newcomer.directory_id)
     removing = ["remove-controller", "--controller-id", "4", "--controller-directory-id"]
 
     assert f"Added controller 4 with directory id {directory}" in operate(quorum, *adding)
@@ -114,7 +115,7 @@ def test_a_controller_is_added_and_removed_by_either_tool(
     with pytest.raises(ToolFailed, match=r"DuplicateVoterException|DUPLICATE_VOTER"):
         operate(quorum, *adding)
     with pytest.raises(ToolFailed, match=r"VoterNotFoundException|VOTER_NOT_FOUND"):
-        operate(quorum, *removing, printed(directory_id(4)))
+        operate(quorum, *removing, uuid_text(directory_id(4)))
 
     assert f"controller 4 with directory id {directory}" in operate(quorum, *removing, directory)
     assert {it.replica_id for it in quorum.state().current_voters} == {1, 2, 3}
@@ -138,7 +139,7 @@ def test_kafka_reads_what_either_leader_wrote_of_its_epoch(quorum: Controllers) 
     assert 'KRaftVersion {"version":0,"kRaftVersion":1}' in version
     for node in quorum.voters:
         assert (
-            f'"voterId":{node.id},"voterDirectoryId":"{printed(directory_id(node.id))}"' in voters
+            f'"voterId":{node.id},"voterDirectoryId":"{uuid_text(directory_id(node.id))}"' in voters
         )
         assert f'"host":"127.0.0.1","port":{node.ports["CONTROLLER"]}' in voters
     assert '"minSupportedVersion":0,"maxSupportedVersion":1' in voters

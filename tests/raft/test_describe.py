@@ -84,6 +84,8 @@ def test_a_voter_with_another_disk_is_an_observer() -> None:
     quorum = leader()
     quorum.fetch(LOST, 3, 9_900)
     (partition,) = asked(quorum).topics[0].partitions
+    # It has fetched, and never had everything.
+    assert rows(partition.observers)[0] == (2, b"z", 3, 100, -1)
     assert [key[:2] for key in rows(partition.observers)] == [(2, b"z"), (7, b"g")]
     assert rows(partition.current_voters)[1][2] == 30
 

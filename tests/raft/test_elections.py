@@ -40,6 +40,7 @@ from tests.raft.kit import (
     answer,
     ask,
     at,
+    config,
     fetched,
     follower,
     history,
@@ -151,6 +152,22 @@ def test_who_has_refused_is_asked_again_when_it_has_lost_its_leader_too() -> Non
     assert (question.voter, question.pre_vote) == (key(3), True)
     said(raft, effects, 3, YES)
     assert now(raft) == Candidate(3, key(1))
+
+
+def test_of_two_that_stand_at_once_the_one_with_the_better_claim_goes_first() -> None:
+    # 3 led; 1 and 2 have lost it at the same moment, and have the same records.
+    first, _ = follower(2, leader_id=3, config=config(1))
+    second, _ = follower(2, leader_id=3, config=config(2))
+    asks = [each.step(TimerFired(Alarm.FETCH), 0) for each in (first, second)]
+    for raft, other in ((first, 2), (second, 1)):
+        raft.step(Asked(TOKEN, Vote(key(other), raft.config.key, 2, SnapshotId(4, 1), True)), 0)
+    assert isinstance(first.state, Prospective)
+    said(first, asks[0], 2, YES)
+    assert now(first) == Candidate(3, key(1))
+    said(second, asks[1], 1, YES)
+    assert isinstance(second.state, Prospective), "it lets the other go first"
+    second.step(TimerFired(Alarm.TURN), 50)
+    assert now(second) == Candidate(3, key(2)), "and only for a moment"
 
 
 def test_a_round_that_is_not_answered_ends_with_a_timeout() -> None:

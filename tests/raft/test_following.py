@@ -99,15 +99,6 @@ def test_a_follower_asks_for_what_comes_after_its_last_record() -> None:
     assert SetTimer(Alarm.FETCH, 2_000) in effects
 
 
-def test_followers_lose_patience_one_after_the_other() -> None:
-    # 2 leads; 1 stands for election first, and 3 hears of it before its own patience ends.
-    waits = []
-    for node_id in (1, 3):
-        _, effects = follower(2, config=config(node_id))
-        waits += [timer.after_ms for timer in only(effects, SetTimer) if timer.timer is Alarm.FETCH]
-    assert waits == [2_000, 2_050]
-
-
 def test_records_are_appended_flushed_and_only_then_asked_after() -> None:
     raft, effects = follower(2)
     effects = answer(raft, effects, fetched(2, records(6, 2), committed=5))

@@ -16,6 +16,8 @@ class Ballot:
 
     granted: dict[int, None]
     refused: dict[int, None] = field(default_factory=dict)
+    yields: bool = False
+    """Whether somebody with a better claim asks at this moment, and goes first."""
 
     @staticmethod
     def of(candidate: ReplicaKey) -> "Ballot":

@@ -8,6 +8,8 @@ durable before it is told.  Fixed by Kafka's KafkaRaftClient.handleVoteRequest, 
 and the canGrantVote of each state.
 """
 
+from typing import Final
+
 from barnabas.model.errors import ErrorCode
 from barnabas.raft import news
 from barnabas.raft.effects import Effect, Reply
@@ -26,6 +28,9 @@ from barnabas.raft.states import (
     voted_in,
 )
 from barnabas.raft.voters import ReplicaKey
+
+# Several times what an election takes where nothing is slow.
+TURN_MS: Final = 50
 
 
 def stand(replica: Replica) -> list[Effect]:
@@ -57,7 +62,8 @@ def count(replica: Replica) -> list[Effect]:
     ballot, voters = replica.ballot, replica.voters.current
     match replica.state:
         case Prospective() if ballot.is_won(voters) and not replica.is_stopping:
-            return _campaign(replica)
+            # While it yields, its turn comes by itself.
+            return [] if ballot.yields else _campaign(replica)
         case Candidate(epoch) if ballot.is_won(voters) and not replica.is_stopping:
             return replica.become(Leader(epoch, replica.outline.end_offset))
         case Prospective() if ballot.is_lost(voters):
@@ -117,9 +123,32 @@ def vote_asked(replica: Replica, token: int, vote: Vote) -> list[Effect]:
         # Who is voted for has at least as good a chance: wait anew.
         effects += [*replica.cancel(Alarm.ELECTION), *replica.await_election()]
     effects.append(Reply(token, VoteAnswer(replica.standing(error), granted)))
-    if error is ErrorCode.NONE and vote.pre_vote and not granted:
-        effects += _ask_anew(replica, vote.candidate)
+    if error is ErrorCode.NONE and vote.pre_vote and isinstance(replica.state, Prospective):
+        effects += _yield(replica, vote) if granted else _ask_anew(replica, vote.candidate)
     return effects
+
+
+def _yield(replica: Replica, vote: Vote) -> list[Effect]:
+    """Let somebody with a better claim go first, for a moment.
+
+    1. the leader dies, and all followers had its last answer in the same millisecond;
+    2. all stand for election at once, and each says yes to the others' pre-votes;
+    3. without this each raises the epoch and votes for itself: nobody wins, and an election
+       timeout passes before the next try.
+
+    Only for a moment, since who asks may not hear the answers.
+    """
+    own = replica.outline.last.rank, -replica.config.key.id
+    if (vote.last.rank, -vote.candidate.id) < own:
+        return []
+    replica.ballot.yields = True
+    return replica.set(Alarm.TURN, TURN_MS)
+
+
+def take_turn(replica: Replica) -> list[Effect]:
+    """Go on after having let somebody else go first."""
+    replica.ballot.yields = False
+    return count(replica)
 
 
 def _ask_anew(replica: Replica, candidate: ReplicaKey) -> list[Effect]:
@@ -129,7 +158,7 @@ def _ask_anew(replica: Replica, candidate: ReplicaKey) -> list[Effect]:
     2. 3 loses it, too, but has fewer records than 1, which refuses;
     3. neither would ask again before an election timeout, and then one for fetches.
     """
-    if not isinstance(replica.state, Prospective) or candidate.id not in replica.ballot.refused:
+    if candidate.id not in replica.ballot.refused:
         return []
     del replica.ballot.refused[candidate.id]
     return ask_votes(replica)

@@ -16,6 +16,7 @@ class Alarm(StrEnum):
     FETCH = "fetch"
     CHECK_QUORUM = "check quorum"
     BEGIN_EPOCH = "begin epoch"
+    TURN = "turn"
     UPDATE_VOTER = "update voter"
     CHANGE = "voter change"
     RETRY = "retry"

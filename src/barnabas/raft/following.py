@@ -13,8 +13,6 @@ its leader, for an observer stays a follower whatever its leader does.
 Fixed by Kafka's KafkaRaftClient: handleFetchResponse, handleFetchSnapshotResponse, pollFollower.
 """
 
-from typing import Final
-
 from barnabas.model.errors import ErrorCode
 from barnabas.raft import news
 from barnabas.raft.effects import (
@@ -40,9 +38,6 @@ from barnabas.raft.replica import Contradiction, Replica
 from barnabas.raft.states import Follower
 from barnabas.raft.voters import VoterSet
 
-# An election takes about a third of this, so that who is next in turn hears of it in time.
-TURN_MS: Final = 50
-
 
 def begin(replica: Replica) -> list[Effect]:
     """Begin to follow."""
@@ -59,18 +54,7 @@ def await_leader(replica: Replica) -> list[Effect]:
     """Give the leader time; who does not vote has no use for a timeout (R-06)."""
     if not replica.is_voter or replica.is_stopping:
         return replica.cancel(Alarm.FETCH)
-    return replica.set(Alarm.FETCH, replica.config.fetch_timeout_ms + _place(replica) * TURN_MS)
-
-
-def _place(replica: Replica) -> int:
-    """Return how many voters before this one lose patience with a leader at the same time.
-
-    1. the leader dies, and all followers had its last answer in the same millisecond;
-    2. all stand for election at once, each has said yes to the others' pre-votes, and each votes
-       for itself: nobody wins, and an election timeout passes before the next try.
-    """
-    others = [node_id for node_id in replica.voters.current.ids if node_id != replica.leader_id]
-    return others.index(replica.config.key.id)
+    return replica.set(Alarm.FETCH, replica.config.fetch_timeout_ms)
 
 
 # --- asking ----------------------------------------------------------------------------------

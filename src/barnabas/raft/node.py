@@ -189,6 +189,8 @@ class RaftNode(Replica):
         match alarm, self.state:
             case Alarm.ELECTION, Unattached() | Candidate() if self.is_voter:
                 return elections.stand(self)
+            case Alarm.TURN, Prospective():
+                return elections.take_turn(self)
             case Alarm.ELECTION, Prospective():
                 return elections.lose(self)
             case Alarm.ELECTION, Resigned(epoch):

@@ -12,13 +12,21 @@ import pytest
 
 from barnabas.model.errors import ErrorCode
 from barnabas.model.value import value
-from barnabas.raft import changes, elections, following, leading, news, progress
+from barnabas.raft import changes, elections, following, leading, news, progress, replica
 from barnabas.raft.effects import Effect, PersistElection
-from barnabas.raft.messages import Fetch, FetchAnswer, Lent, Standing, Vote
+from barnabas.raft.messages import Fetch, FetchAnswer, Lent, Standing, Vote, VoteAnswer
 from barnabas.raft.outline import Agrees, Diverges, Outline
-from barnabas.raft.progress import Leadership
+from barnabas.raft.progress import Leadership, Progress
 from barnabas.raft.replica import Replica
-from barnabas.raft.states import Election, Leader, Resigned, State, Unattached
+from barnabas.raft.states import (
+    Candidate,
+    Election,
+    Leader,
+    Prospective,
+    Resigned,
+    State,
+    Unattached,
+)
 from barnabas.raft.voters import Endpoints, ReplicaKey, Voter, VoterSet, high_watermark
 
 Patch = pytest.MonkeyPatch
@@ -117,6 +125,50 @@ def leads_on_after_a_restart(patch: Patch) -> None:
 
     original = Replica._first_state
     patch.setattr(Replica, "_first_state", first_state)
+
+
+def forgets_its_vote_with_the_round(patch: Patch) -> None:
+    """Who loses a pre-vote forgets whom it has voted for (R-04, MR-04)."""
+
+    def become(self: Replica, after: State) -> list[Effect]:
+        if isinstance(self.state, Prospective) and after.epoch == self.epoch:
+            after = replace(after, voted=None) if isinstance(after, Unattached) else after
+        return original(self, after)
+
+    original = Replica.become
+    patch.setattr(Replica, "become", become)
+    patch.setattr(replica, "check", lambda before, after, self_id: None)
+
+
+def leads_before_it_is_elected(patch: Patch) -> None:
+    """A candidate does not wait for the others' votes."""
+
+    def count(self: Replica) -> list[Effect]:
+        if isinstance(self.state, Candidate):
+            return self.become(Leader(self.epoch, self.outline.end_offset))
+        return original(self)
+
+    original = elections.count
+    patch.setattr(elections, "count", count)
+
+
+def takes_no_for_yes(patch: Patch) -> None:
+    """Every answer to a vote request counts as a vote."""
+
+    def vote_answered(self: Replica, vote: Vote, answer: VoteAnswer) -> list[Effect]:
+        return original(self, vote, replace(answer, granted=True))
+
+    original = elections.vote_answered
+    patch.setattr(elections, "vote_answered", vote_answered)
+
+
+def counts_whoever_fetches(patch: Patch) -> None:
+    """What anybody has on its disk counts, voter or not (R-32)."""
+
+    def of(self: Leadership, voter: Voter) -> Progress | None:
+        return max(self.progress.values(), key=lambda each: each.end_offset, default=None)
+
+    patch.setattr(Leadership, "of", of)
 
 
 def commits_what_is_old(patch: Patch) -> None:
@@ -244,8 +296,6 @@ def knows_voters_by_id(patch: Patch) -> None:
 def runs_as_an_observer(patch: Patch) -> None:
     """Who does not vote stands for election (MR-10)."""
     patch.setattr(Replica, "is_voter", property(lambda self: bool(self.voters.current.voters)))
-    # And does not wait for the turn that it does not have.
-    patch.setattr(following, "_place", lambda replica: 0)
 
 
 def cuts_too_much(patch: Patch) -> None:
@@ -321,22 +371,26 @@ BREAKS: Final[tuple[Break, ...]] = (
     Break(votes_without_looking, named("grant")),
     Break(votes_twice, named("grant")),
     Break(forgets_its_vote, named("grant")),
-    Break(tells_before_it_writes, named("grant", "detach", "ask")),
+    Break(tells_before_it_writes, named("grant", "refuse", "ask")),
     Break(never_writes_its_vote, named("grant", "ask")),
     Break(disturbs_a_leader, named("grant")),
     Break(leads_with_a_minority, named("win_pre_vote", "lead", "commit")),
     Break(leads_on_after_a_restart, named("restart")),
-    Break(commits_what_is_old, named("commit")),
+    Break(forgets_its_vote_with_the_round, named("lose_pre_vote")),
+    Break(leads_before_it_is_elected, named("lead")),
+    Break(takes_no_for_yes, named("win_pre_vote", "lead")),
+    Break(counts_whoever_fetches, named("commit")),
+    Break(commits_what_is_old, named("commit", "send_records")),
     Break(counts_its_own_unflushed, named("commit")),
     Break(fetches_what_is_not_flushed, named("ask_fetch")),
     Break(counts_itself_departing, named("commit")),
     Break(does_not_heed_epochs, named("stay")),
-    Break(believes_old_answers, named("take", "win_pre_vote", "lead", "stay", "cut", "follow")),
+    Break(believes_old_answers, named("take", "win_pre_vote", "lead", "cut", "detach")),
     Break(sends_without_comparing, named("send_records", "commit")),
-    Break(answers_every_epoch, named("send_records", "send_diverging")),
+    Break(answers_every_epoch, named("send_records", "send_diverging", "send_snapshot")),
     Break(shows_old_commits, named("send_records", "send_diverging", "send_snapshot")),
     Break(takes_the_leaders_word, named("take", "commit")),
-    Break(changes_voters_too_soon, named("change_voters")),
+    Break(changes_voters_too_soon, named("change_voters", "send_records")),
     Break(knows_voters_by_id, named("grant", "commit", "stand", "ask_vote")),
     Break(runs_as_an_observer, named("stand")),
     Break(cuts_too_much, named("cut")),

@@ -127,11 +127,6 @@ def introduce_nobody(replica: Replica) -> list[Effect]:
     return []
 
 
-def first_of_all(replica: Replica) -> int:
-    """MR-10: nor in whose turn it stands."""
-    return 0
-
-
 def wait_for_nobody(replica: Replica) -> list[Effect]:
     """MR-05: a leader does not care whether anybody fetches."""
     return []
@@ -340,7 +335,6 @@ PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
     "MR-10": [
         (Replica, "is_voter", property(votes_if_it_can)),
         (changes, "introduce", introduce_nobody),
-        (following, "_place", first_of_all),
     ],
     "MR-11": [
         (changes, "_not_now", change_at_any_time),

@@ -117,6 +117,9 @@ REMOVES: Final = (
 PAIR: Final = Scope(2, epochs=2, values=1)
 PAIR_CRASHES: Final = Scope(2, epochs=2, values=1, restarts=1)
 PAIR_DISKS: Final = Scope(2, epochs=1, values=2, restarts=1, disks=True)
+PAIR_RESIGNS: Final = Scope(2, epochs=2, values=1, resignations=1)
+# Who knows no leader asks somebody, who may lead its very epoch.
+PAIR_DISCOVERS: Final = Scope(2, epochs=2, values=0, restarts=1, disks=True, discoveries=1)
 PAIR_SNAPSHOTS: Final = Scope(2, epochs=2, values=1, snapshots=1)
 PAIR_AND_OBSERVER: Final = Scope(2, 1, epochs=1, values=0)
 ONE_EPOCH: Final = Scope(3, epochs=1, values=0)
@@ -146,6 +149,8 @@ SCOPES: Final[dict[str, Scope]] = {
     "pair": PAIR,
     "pair, crashes": PAIR_CRASHES,
     "pair, disks": PAIR_DISKS,
+    "pair, resignation": PAIR_RESIGNS,
+    "pair, discovery": PAIR_DISCOVERS,
     "pair, snapshots": PAIR_SNAPSHOTS,
     "pair and observer": PAIR_AND_OBSERVER,
     "one epoch": ONE_EPOCH,
@@ -166,6 +171,8 @@ QUICK: Final = (
     "pair",
     "pair, crashes",
     "pair, disks",
+    "pair, resignation",
+    "pair, discovery",
     "pair, snapshots",
     "pair and observer",
     "one epoch",
