@@ -321,6 +321,18 @@ class Controller:
 
         self._tasks.spawn(asks(), "administer")
 
+    def mistake(
+        self, request: Request, version: int, end: Callable[[Response, bool], None]
+    ) -> None:
+        """Let somebody ask who takes this for another cluster; tell whether anything happened."""
+
+        async def asks() -> None:
+            before = self.quorum.story[-1]
+            response = await self.quorum.answer(request, version, LISTENER)
+            end(response, self.quorum.story[-1] is not before)
+
+        self._tasks.spawn(asks(), "mistake")
+
     def hurry(self) -> None:
         """Let a wait for others end now, without a cause."""
         for alarm in HURRIED:

@@ -69,6 +69,7 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "resign": 3,
     "slow": 1,
     "poison": 1,
+    "mistake": 1,
 }
 CHANGES: Final[Mapping[str, int]] = {"add": 4, "remove": 3, "move": 1}
 
@@ -258,6 +259,8 @@ def draw_arguments(
             return (source.choice(controllers), source.randint(0, 3))
         case "move":
             return (source.choice(controllers),)
+        case "mistake":
+            return (source.choice(controllers), source.randint(0, 1))
         case "slow":
             delay_ms = source.choice((10, knobs["election_ms"], 3 * knobs["fetch_ms"]))
             return (source.choice(list(hosts)), delay_ms, 10 * knobs["election_ms"])
