@@ -80,10 +80,10 @@ def test_who_was_lost_or_takes_anothers_seat_is_noticed() -> None:
 
 
 def test_a_stranger_that_is_answered_is_noticed() -> None:
-    ClusterIdMatch().answered("n1.1", True, 0)
-    ClusterIdMatch().answered("n1.1", False, ErrorCode.INCONSISTENT_CLUSTER_ID)
-    with pytest.raises(Violation, match="R-24"):
-        ClusterIdMatch().answered("n1.1", False, 0)
+    ClusterIdMatch().mistaken("n1.1", ErrorCode.INCONSISTENT_CLUSTER_ID, happened=False)
+    for error, happened in ((0, False), (ErrorCode.INCONSISTENT_CLUSTER_ID, True)):
+        with pytest.raises(Violation, match="R-24"):
+            ClusterIdMatch().mistaken("n1.1", error, happened)
 
 
 def test_who_resigns_an_epoch_begins_it_no_more() -> None:

@@ -46,6 +46,13 @@ def test_a_write_finds_nobody_and_gives_up() -> None:
         assert quorum.settled()
 
 
+def test_a_question_for_another_cluster_is_asked_and_refused() -> None:
+    with cluster(voters=1) as quorum:
+        for kind in (0, 1):
+            quorum.ask("mistake", "n1", kind)
+        quorum.run(100)
+
+
 def test_a_poisoned_replay_ends_a_process_that_then_comes_back() -> None:
     with cluster(voters=3) as quorum:
         host = quorum.others(quorum.leader)[0]

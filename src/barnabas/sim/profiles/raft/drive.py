@@ -44,6 +44,7 @@ from barnabas.sim.profiles.raft.table import Table, encode, entry, entry_of
 from barnabas.statelog.decision import Decision
 from barnabas.statelog.shell import StateLog
 from barnabas.wire.apis import ApiKey, ServedApis
+from barnabas.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.structs import Request, Response
 
@@ -293,6 +294,9 @@ class Controller:
     async def _answered(self, context: Context, request: Request) -> Response:
         response = await self.quorum.answer(request, context.api_version, LISTENER)
         self._audience.told(self.name, response, request)
+        if isinstance(request, FetchSnapshotRequest):
+            # A moment worth striking at: whoever fetches it has to begin again elsewhere.
+            self.runtime.probes.trace("table.lends")
         return response
 
     # --- what the world does to it; called on its own loop ------------------------------------
@@ -316,6 +320,18 @@ class Controller:
                 return
 
         self._tasks.spawn(asks(), "administer")
+
+    def mistake(
+        self, request: Request, version: int, end: Callable[[Response, bool], None]
+    ) -> None:
+        """Let somebody ask who takes this for another cluster; tell whether anything happened."""
+
+        async def asks() -> None:
+            before = self.quorum.story[-1]
+            response = await self.quorum.answer(request, version, LISTENER)
+            end(response, self.quorum.story[-1] is not before)
+
+        self._tasks.spawn(asks(), "mistake")
 
     def hurry(self) -> None:
         """Let a wait for others end now, without a cause."""

@@ -372,7 +372,7 @@ class Watch:
 
 # A leader that is late by its own clock may still have its timer before it.
 LATE_MS: Final = 200
-LATE_STEPS: Final = 40
+LATE_STEPS: Final = 20
 
 
 class CheckQuorum(Oracle):

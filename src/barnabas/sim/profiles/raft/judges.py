@@ -6,7 +6,7 @@ from typing import Final
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
-from barnabas.sim.profiles.raft.drive import CLUSTER, Controller, Keeper
+from barnabas.sim.profiles.raft.drive import Controller, Keeper
 from barnabas.sim.profiles.raft.durability import (
     CommitRule,
     Durability,
@@ -161,7 +161,6 @@ class Judges:
 
     def _hear_vote(self, name: str, said: VoteResponse, asked: VoteRequest) -> None:
         life = self.watch.lives[name]
-        self._cluster.answered(name, asked.cluster_id in (None, CLUSTER), said.error_code)
         if not said.topics:
             return
         answer, vote = said.topics[0].partitions[0], asked.topics[0].partitions[0]
@@ -188,6 +187,13 @@ class Judges:
             self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
             if each.latecomer is not None:
                 self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
+
+    def mistaken(self, name: str, error: int, happened: bool) -> None:
+        """Look at the answer to a question for another cluster."""
+        try:
+            self._cluster.mistaken(name, error, happened)
+        except Violation as violation:
+            self._world.found(violation)
 
     def administered(self, request: Request, error: ErrorCode) -> None:
         """Learn how a change of the voters ended."""

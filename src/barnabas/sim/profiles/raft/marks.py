@@ -69,6 +69,9 @@ class Sightings(Oracle):
         self._receiving: Final[dict[Life, None]] = {}
 
     def opened(self, life: Life) -> None:
+        for former in [each for each in self._receiving if each.home is life.home]:
+            del self._receiving[former]
+            self._world.mark(INTERRUPTED)
         facts = life.facts
         latest = facts.snapshot
         if latest not in (None, BOOTSTRAP) and facts.end > facts.start:

@@ -144,10 +144,12 @@ class IdentityByDirectory(Oracle):
 class ClusterIdMatch(Oracle):
     """R-24: what is meant for another cluster is refused, and nothing changes."""
 
-    def answered(self, name: str, ours: bool, error: int) -> None:
-        """Look at the answer to a question that named a cluster."""
-        if not ours and error != ErrorCode.INCONSISTENT_CLUSTER_ID:
-            story = f"{name} answers a stranger's question with {error}"
+    def mistaken(self, name: str, error: int, happened: bool) -> None:
+        """Look at the answer to a question that named another cluster."""
+        if error != ErrorCode.INCONSISTENT_CLUSTER_ID or happened:
+            story = (
+                f"{name} answers a stranger's question with {error}; a step was made: {happened}"
+            )
             raise Violation("R-24", story, "another cluster's question")
 
 

@@ -110,11 +110,11 @@ def check_nothing(*_: object) -> None:
     """Believe that whatever is done is right."""
 
 
-def grant_any_pre_vote(replica: Replica, vote: Vote) -> bool:
+def grant_any_pre_vote(replica: Replica, state: State, vote: Vote) -> bool:
     """MR-14: a follower grants pre-votes while its leader lives."""
-    if vote.pre_vote and isinstance(replica.state, Follower):
+    if vote.pre_vote and isinstance(state, Follower):
         return vote.last.rank >= replica.outline.last.rank
-    return bool(ORIGINAL[elections, "_may_grant"](replica, vote))
+    return bool(ORIGINAL[elections, "_may_grant"](replica, state, vote))
 
 
 def votes_if_it_can(self: Replica) -> bool:

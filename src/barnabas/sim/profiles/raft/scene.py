@@ -38,10 +38,15 @@ from barnabas.sim.profiles.raft.liveness import Healing
 from barnabas.sim.profiles.raft.mutants import plant
 from barnabas.sim.world import Checker, Violation, World
 from barnabas.wire.messages.add_raft_voter import AddRaftVoterRequest
+from barnabas.wire.messages.fetch import FetchRequest
 from barnabas.wire.messages.remove_raft_voter import RemoveRaftVoterRequest
+from barnabas.wire.messages.vote import VoteRequest
 from barnabas.wire.structs import Request, Response
 
 PORT: Final = 9093
+
+# A cluster that is not this one.
+STRANGE: Final = "c29tZWJvZHktZWxzZXMgIQ"
 
 # How often a client looks for somebody who leads, and how long between two looks.
 TRIES: Final = 20
@@ -300,12 +305,28 @@ class RaftScene:
                 self.world.later(for_ms, partial(self._quicken, host))
             case "poison", (str(host),):
                 self._poisoned[host] = None
+            case "mistake", (str(host), int(kind)):
+                self._mistake(host, kind)
             case ("hurry" | "resign") as what, (str(host),):
                 controller = self.living(host)
                 if controller is not None:
                     self.input(controller, getattr(controller, what))
             case what, arguments:
                 raise AssertionError(f"nobody knows how to {what} with {arguments}")
+
+    def _mistake(self, host: str, kind: int) -> None:
+        """Ask in the name of another cluster, for a vote or for records."""
+        controller = self.living(host)
+        if controller is None:
+            return
+        name = controller.name
+
+        def end(response: Response, happened: bool) -> None:
+            self.judges.mistaken(name, getattr(response, "error_code", 0), happened)
+
+        vote = VoteRequest(cluster_id=STRANGE, topics=[VoteRequest.TopicData()])
+        request: Request = vote if kind == 0 else FetchRequest(cluster_id=STRANGE)
+        self.input(controller, controller.mistake, request, 2 if kind == 0 else 17, end)
 
     def _quicken(self, host: str) -> None:
         self._slow.pop(host, None)
