@@ -387,8 +387,10 @@ class RaftScene:
         if self.is_static or not claimants or self._unreachable():
             return
         voters = claimants[-1].quorum.node.voters.current
-        if len(voters) < 3 or any(voter.key in self._lost for voter in voters.voters):
-            # Those that are left would have nobody to turn to.
+        away = self.plan.core or any(voter.key in self._lost for voter in voters.voters)
+        if len(voters) < 3 or away:
+            # Those that are left would have nobody to turn to: who has the longest log may be the
+            # one that does not know the new address, and only it can be elected.
             return
         self.ports[host] += 1
         self.world.kill(host)
