@@ -81,6 +81,7 @@ class Judges:
         self._handed: Final = HandedOver(ghost)
         self._claims: Final = ClaimProtocol()
         self._cluster: Final = ClusterIdMatch()
+        self._bounded: Final = LogBounded(snapshot_bytes)
         oracles: list[Oracle] = [
             EpochMonotonic(),
             NoVoteAmnesia(),
@@ -116,7 +117,7 @@ class Judges:
             SnapshotValid(ghost),
             SnapshotCoversStart(),
             SnapshotInstallAtomic(),
-            LogBounded(snapshot_bytes),
+            self._bounded,
             Sightings(world),
             Situations(world),
         ]
@@ -182,8 +183,10 @@ class Judges:
 
     def quiet(self, controllers: Sequence[Controller]) -> None:
         """Look at everybody's listeners when nothing is new any more."""
-        for each in controllers:
-            life = self.watch.lives[each.name]
+        lives = [self.watch.lives[each.name] for each in controllers]
+        # Before a restart counts everything anew.
+        self._world.judge(lambda: self._bounded.finish(lives))
+        for each, life in zip(controllers, lives, strict=True):
             self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
             if each.latecomer is not None:
                 self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
