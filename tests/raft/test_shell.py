@@ -12,6 +12,7 @@ from barnabas.records.snapshot import BATCH_BYTES_MAX
 from barnabas.runtime.network import Address
 from barnabas.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from barnabas.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
+from barnabas.wire.messages.vote import VoteRequest
 from tests.raft.members import PORT, Member, Notes, put, quorum_of
 
 WORDS = [f"value {number}" for number in range(20)]
@@ -176,6 +177,31 @@ def test_a_leader_that_stops_tells_its_successor_not_to_wait() -> None:
         took_ms = members.world.now_ms - began_ms
         assert took_ms < leader.config.fetch_timeout_ms
         members.finish(job)
+
+
+async def stop_and_be_asked(member: Member) -> bool:
+    """Stop, and tell whether somebody who asks then is answered."""
+    await member.quorum.stop(1_000)
+    topic = VoteRequest.TopicData(
+        topic_name="__cluster_metadata",
+        partitions=[VoteRequest.PartitionData(replica_epoch=100, replica_id=2, last_offset=100)],
+    )
+    request = VoteRequest(cluster_id=None, voter_id=member.config.key.id, topics=[topic])
+    runtime = member.seat.peers.runtime
+    asked = runtime.tasks.spawn(member.quorum.answer(request, 0, "CONTROLLER"), "asked")
+    await runtime.clock.sleep_ms(100)
+    answered = asked.done()
+    asked.cancel()
+    return answered
+
+
+def test_who_is_over_decides_nothing_any_more() -> None:
+    with quorum_of(3) as members:
+        leader = members.leader()
+        job = leader.do(stop_and_be_asked)
+        members.finish(job)
+        assert not job.result
+        assert leader.quorum.node.epoch < 100
 
 
 async def describe(member: Member, leader: str) -> tuple[object, object]:

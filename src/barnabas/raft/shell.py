@@ -144,6 +144,7 @@ class Quorum:
         self._values: Sequence[Buffer] = ()
         self._feeds: Final[list[Feed]] = []
         self._stopped: Final = asyncio.Event()
+        self._is_over = False
 
     def __str__(self) -> str:
         return f"node {self.config.key.id} raft"
@@ -167,19 +168,20 @@ class Quorum:
         self._tasks.spawn(feed.run(), f"feed-{len(self._feeds)}")
 
     async def stop(self, timeout_ms: int) -> None:
-        """End in good order: a leader tells the others, for as long as it is given."""
+        """End in good order: a leader tells the others, for as long as it is given.
+
+        Whoever asks after that gets no answer, until the listener that brought it closes.
+        """
         deadline = self._clock.call_at(self._clock.now_ms() + timeout_ms, self._stopped.set)
         self._happen(StopAsked())
         await self._stopped.wait()
+        self._is_over = True
         deadline.cancel()
         await self._tasks.close()
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
         self._fail_commits("this node stops")
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER, "this node stops"))
         await self.storage.close()
 
     # --- what a state machine may do ---------------------------------------------------------
@@ -287,6 +289,8 @@ class Quorum:
     # --- events ------------------------------------------------------------------------------
 
     def _happen(self, event: Event) -> None:
+        if self._is_over:
+            return
         self._events.append(event)
         if not self._in_disk:
             self._turn()
