@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from barnabas.raft.states import Candidate, Follower, Leader, Prospective
+from barnabas.raft.voters import Voter
 from barnabas.sim.plan import Plan
 from barnabas.sim.profiles.raft.drive import Controller, Part
 from barnabas.sim.profiles.raft.history import Written
@@ -50,6 +51,10 @@ class Quorums(Protocol):
 
     def part_of(self, host: str) -> Part:
         """Return what a host plays."""
+        ...
+
+    def is_found(self, voter: Voter) -> bool:
+        """Tell whether a voter listens where a set of voters says."""
         ...
 
     def living(self, host: str) -> Controller | None:
@@ -101,7 +106,9 @@ class Healing:
         keys = [self._scene.part_of(host).config.key for host in self._hosts]
         for voters in self._scene.judges.voter_sets():
             here = [
-                voter for voter in voters.voters if any(is_seat(voter.key, key) for key in keys)
+                voter
+                for voter in voters.voters
+                if any(is_seat(voter.key, key) for key in keys) and self._scene.is_found(voter)
             ]
             if len(here) < voters.majority:
                 return False

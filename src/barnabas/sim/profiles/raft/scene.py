@@ -398,13 +398,13 @@ class RaftScene:
 
     def _unreachable(self) -> bool:
         """Tell whether somebody goes by an address where a voter does not listen any more."""
+        sets = self.judges.voter_sets()
+        return not all(self.is_found(voter) for voters in sets for voter in voters.voters)
+
+    def is_found(self, voter: Voter) -> bool:
+        """Tell whether a voter listens where a set of voters says."""
         ports = {id_of(host): port for host, port in self.ports.items()}
-        return any(
-            endpoint.port != ports[voter.key.id]
-            for voters in self.judges.voter_sets()
-            for voter in voters.voters
-            for endpoint in voter.endpoints
-        )
+        return all(endpoint.port == ports[voter.key.id] for endpoint in voter.endpoints)
 
     # --- what others want to know --------------------------------------------------------------
 
