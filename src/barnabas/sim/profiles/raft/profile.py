@@ -253,7 +253,10 @@ def draw_arguments(
     match what:
         case "write":
             key = f"k{source.randint(1, knobs['keys'])}"
-            size = source.choice((0, 10, 100, 400))
+            # Three of them have to fit a segment.
+            size = source.choice(
+                (0, 10, 100, 400, 400 if knobs["segment_bytes"] < 8_192 else 2_000)
+            )
             return (key, size, source.choice((1, 1, 1, 2, 3)), source.randint(0, 3))
         case "add" | "remove":
             return (source.choice(controllers), source.randint(0, 3))
