@@ -4,6 +4,9 @@
 until a majority of three voters has it on its disk.  Beside it, one file to which as many writers
 append, with one ``fdatasync`` for all who wait: what a single disk could do without a quorum.
 
+*Coming back*: a follower is killed, and started again when the log begins behind its end: how long
+it takes from its start until its state is that of a snapshot of the leader's.
+
 *Without a leader*: the leader is killed (-9), and time runs from the kill to the first commit of
 its successor.  A follower notices when its fetch timeout is over and asks for votes at once, so
 that the timeout is the floor; the figures are given as what comes on top of it.  After each kill
@@ -44,6 +47,8 @@ VALUE_BYTES: Final = 100
 
 KILLS: Final = {3: 100, 5: 100}
 KILL_WRITERS: Final = 4
+# What a few hundred acknowledgements write.
+SNAPSHOT_BYTES: Final = 20_000
 PAUSE_MS: Final = 5
 # Between two kills, once the killed one is back: a few hundred acknowledgements.
 WORK_S: Final = 0.5
@@ -56,6 +61,7 @@ def run(repetitions: int) -> Iterator[Row]:
     """Measure commits, then kill leaders."""
     for writers in WRITERS:
         yield committed(writers, repetitions)
+    yield back_by_snapshot()
     for voters, kills in KILLS.items():
         yield from without_leader(voters, kills)
 
@@ -169,6 +175,33 @@ def flushed(writers: int, place: Path) -> float:
     took = time.monotonic() - began
     os.close(fd)
     return count / took
+
+
+# --- Coming back ---------------------------------------------------------------------------------
+
+
+def back_by_snapshot() -> Row:
+    """Keep a follower down until the log begins behind its end, and see it begin anew."""
+    acknowledged: dict[tuple[int, int, int], None] = {}
+    size = str(SNAPSHOT_BYTES)
+    with Voters(3, KILL_WRITERS, "--pause-ms", str(PAUSE_MS), "--snapshot-bytes", size) as voters:
+        leader, _ = successor(voters, acknowledged)
+        follower = next(node_id for node_id in voters.processes if node_id != leader)
+        work(voters, acknowledged, WORK_S)
+        voters.kill(follower)
+        work(voters, acknowledged, 4 * WORK_S)
+        began_ns = time.monotonic_ns()
+        voters.start(follower)
+        deadline = time.monotonic() + PATIENCE_S
+        behind = len(acknowledged)
+        while True:
+            sender, line = voters.next_line(deadline)
+            note(line, acknowledged)
+            if sender == follower and line.get("loaded", 0) >= behind:
+                break
+    took_ms = (line["at_ns"] - began_ns) / 1e6
+    case = "a follower that missed a log cleaning has its snapshot"
+    return Row("raft", case, "ms", took_ms, None, "from its start", "", "less")
 
 
 # --- Kills ---------------------------------------------------------------------------------------

@@ -8,10 +8,12 @@ other, each waiting for its commit.  Every line it prints is a JSON object:
     {"leader": 2, "epoch": 3}              what it knows of who leads
     {"first": 3, "at_ns": …}               its first commit of an epoch, by the monotonic clock
     {"writer": 0, "epoch": 3, "number": 17}      acknowledged
+    {"loaded": 4711, "at_ns": …}           it has begun with a snapshot that ends there
     {"tally": 1200, "ns": …}               acknowledged since the last such line, in quiet mode
 
 SIGUSR1 ends the writing, and nothing else.  With ``--quiet`` it tells tallies and not each
-acknowledgement; with ``--pause-ms`` writers wait between two values.
+acknowledgement; with ``--pause-ms`` writers wait between two values; with ``--snapshot-bytes`` each
+voter takes a snapshot after so many bytes, and nobody keeps an older one, or the log before it.
 """
 
 import argparse
@@ -70,9 +72,12 @@ class Board:
         self._writers: Final[int] = asked.writers
         self._quiet: Final[bool] = asked.quiet
         self._pause_ms: Final[int] = asked.pause_ms
+        self._snapshot_bytes: Final[int] = asked.snapshot_bytes
+        self._bytes_since_snapshot = 0
         self._tasks: Final = runtime.tasks.child("board")
         self._tally, self._tally_ns = 0, 0
         self.is_done = False
+        self._member: Member
         self.states: StateLog[Table, ConfigRecord]
 
     def finish(self) -> None:
@@ -81,6 +86,7 @@ class Board:
 
     def attach(self, member: Member) -> None:
         """Learn which log it stands on."""
+        self._member = member
         self.states = StateLog(member.quorum, Table(), partial(encode_record, version=0))
         member.quorum.listen(self)
 
@@ -91,11 +97,22 @@ class Board:
             for record in records_of(batch):
                 table = table.apply(record)
         self.states.on_loaded(table)
+        tell({"loaded": snapshot.end_offset, "at_ns": self._runtime.clock.now_ns()})
 
     async def commit(self, batches: Sequence[Committed]) -> None:
         """Fold what is committed."""
         for batch in batches:
             self.states.on_committed(records_of(batch))
+            self._bytes_since_snapshot += batch.size_bytes
+        if 0 < self._snapshot_bytes <= self._bytes_since_snapshot:
+            self._bytes_since_snapshot = 0
+            last = batches[-1]
+            values = [
+                encode_record(ConfigRecord(resource_type=4, name=str(at), value=text), 0)
+                for at, text in enumerate(self.states.committed.rows)
+            ]
+            snapshot = SnapshotId(last.end_offset, last.epoch)
+            await self._member.quorum.write_snapshot(snapshot, values, last.append_ms)
 
     def leader_changed(self, leader_id: int | None, epoch: int) -> None:
         """Begin to write, or stop."""
@@ -167,7 +184,13 @@ async def run(runtime: Runtime, asked: argparse.Namespace) -> None:
         Voter(ReplicaKey(each), endpoint) for each, endpoint in enumerate(endpoints)
     )
     own = ReplicaKey(node_id, directory_of(node_id))
-    config = RaftConfig(own, CLUSTER, endpoints[node_id], fetch_timeout_ms=FETCH_TIMEOUT_MS)
+    config = RaftConfig(
+        own,
+        CLUSTER,
+        endpoints[node_id],
+        fetch_timeout_ms=FETCH_TIMEOUT_MS,
+        retention_bytes=0 if asked.snapshot_bytes else -1,
+    )
     address = Address("127.0.0.1", asked.ports[node_id])
     board = Board(runtime, node_id, asked)
     board.attach(await open_member(runtime, config, asked.directory, [address], voters))
@@ -185,6 +208,7 @@ def main() -> None:
     parser.add_argument("ports", type=int, nargs="+")
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--pause-ms", type=int, default=0)
+    parser.add_argument("--snapshot-bytes", type=int, default=0)
     asked = parser.parse_args()
     asyncio.run(live(f"voter {asked.id}", partial(run, asked=asked)))
 
