@@ -217,6 +217,7 @@ class RaftScene:
 
     def audit(self, world: World) -> None:
         """Compare what clients know with what is committed, before and after a restart of all."""
+        world.run_until(self._is_calm, self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written)
         self.judges.quiet([each for host in self.hosts if (each := self.living(host)) is not None])
         for host in self.hosts:
@@ -227,7 +228,13 @@ class RaftScene:
         if not world.run_until(self._healing.is_over, self.plan.phases.recovery_ms):
             world.found(Violation("RL-1", "after a restart of everything nobody works"))
         world.run_ms(self.plan.phases.quiesce_ms)
+        world.run_until(self._is_calm, self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written)
+
+    def _is_calm(self) -> bool:
+        """Tell whether nobody writes a snapshot."""
+        found = [self.living(host) for host in self.hosts]
+        return not any(each is not None and each.keeper.writing_snapshot for each in found)
 
     # --- disks that are lost -------------------------------------------------------------------
 
