@@ -91,9 +91,13 @@ def test_half_an_installation_is_noticed() -> None:
 
 
 def test_a_log_without_snapshots_is_noticed() -> None:
-    of = life()
+    node = FakeNode(high_watermark=5)
+    of = life(node=node)
     of.log.batches.append(Batch(0, 5, 3, 0, False, None, 0, 0, 100))
     LogBounded(100).finish([of])
     of.log.batches.extend([Batch(5, 6, 3, 0, False, 3, 0, 0, 100)] * 3)
+    # They are not committed, and belong into no snapshot yet.
+    LogBounded(100).finish([of])
+    node.high_watermark = 6
     with pytest.raises(Violation, match="RL-8"):
         LogBounded(100).finish([of])

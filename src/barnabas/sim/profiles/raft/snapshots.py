@@ -153,7 +153,9 @@ class LogBounded(Oracle):
         for life in lives:
             latest = life.node.outline.latest_snapshot
             end = 0 if latest is None else latest.end_offset
-            above = [batch for batch in life.log.batches if batch.base >= end]
+            # What is not committed yet belongs into no snapshot.
+            below = life.node.high_watermark
+            above = [batch for batch in life.log.batches if end <= batch.base < below]
             total = sum(batch.size_bytes for batch in above)
             largest = max((batch.size_bytes for batch in above), default=HEADER_BYTES)
             if total > 2 * self._threshold_bytes + largest:
