@@ -74,11 +74,11 @@ def test_a_controller_is_reached_where_it_says_or_the_voters_say(
     assert node_config(DYNAMIC | more).advertised_controller_listeners == (found,)
 
 
-
 def test_what_the_quorum_keeps_is_what_the_operator_wrote() -> None:
     lines = {"metadata.max.retention.bytes": "1234", "metadata.max.retention.ms": "-1"}
     raft = config_of(DYNAMIC | lines).raft("cluster", ZERO_UUID)
     assert (raft.retention_bytes, raft.retention_ms) == (1234, -1)
+
 
 def test_a_controller_that_listens_everywhere_has_to_say_where_that_is() -> None:
     config = node_config(DYNAMIC | {"advertised.listeners": ""})
