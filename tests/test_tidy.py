@@ -20,7 +20,7 @@ EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "manager"
 
 # Modules that only name things (protocols, words, tables of facts): nothing in them can be run.
 NOTHING_TO_RUN = {
-    "raft/effects", "raft/events", "raft/messages",
+    "raft/effects", "raft/events", "raft/listener", "raft/messages",
     "runtime/clock", "runtime/disk", "runtime/entropy", "runtime/network", "runtime/probes",
     "runtime/runtime",
 }  # fmt: skip

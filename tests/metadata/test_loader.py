@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.loader import (
     Became,
@@ -32,6 +31,7 @@ from barnabas.metadata.publication import (
     SnapshotManifest,
 )
 from barnabas.metadata.snapshot import fingerprint
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.fence_broker_record import FenceBrokerRecord
 from tests.metadata.histories import History, history
 from tests.metadata.naive import plain
@@ -63,7 +63,7 @@ def test_nobody_is_told_anything_before_the_log_is_read_to_where_it_was_committe
 
 def test_the_gate_stays_shut_while_there_is_no_record_of_a_controller() -> None:
     shell = Shell(Fake("reader"))
-    shell.commit([CommittedBatch(0, 0, 1, 0, 80, ())])
+    shell.commit([OpenedBatch(0, 1, 1, 0, 80, ())])
     assert order(shell) == []
     shell.commit([batch(1, LEVEL)])
     assert order(shell) == [("reader", 1)]
@@ -200,7 +200,7 @@ def test_a_shell_whose_publishers_are_slow_tells_them_the_same_only_later(seed: 
     late = loader.step(Install((slow.publisher,)))
     for each in log.cut(*range(3, 30, 4)):
         shell.commit([each])
-        late += loader.step(HighWatermark(each.last_offset + 1)) + loader.step(Committed([each]))
+        late += loader.step(HighWatermark(each.end_offset)) + loader.step(Committed([each]))
     for effect in late:
         if isinstance(effect, Publish):
             slow.update(effect.publication, effect.introduction)

@@ -28,7 +28,6 @@ Time plays no part here.  Fixed by Kafka's MetadataLoader.java.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import Fault, Unfoldable
 from barnabas.metadata.fold import BatchFold
@@ -42,6 +41,7 @@ from barnabas.metadata.publication import (
 )
 from barnabas.metadata.snapshot import folded
 from barnabas.model.value import value
+from barnabas.records.opened import OpenedBatch
 
 # --- What can happen --------------------------------------------------------------------------
 
@@ -57,7 +57,7 @@ class HighWatermark:
 class Committed:
     """Batches that are committed, in order, behind those of the last time."""
 
-    batches: Sequence[CommittedBatch]
+    batches: Sequence[OpenedBatch]
 
 
 @value
@@ -67,7 +67,7 @@ class SnapshotRead:
     end_offset: int
     epoch: int
     append_ms: int
-    batches: Iterable[CommittedBatch]
+    batches: Iterable[OpenedBatch]
     """Read once, so that a large one need not be in memory at once."""
 
 
@@ -264,11 +264,11 @@ class MetadataLoader:
             case SnapshotRead(), _:
                 yield from self._snapshot_read(event)
 
-    def _committed(self, batches: Sequence[CommittedBatch]) -> Iterator[Effect]:
+    def _committed(self, batches: Sequence[OpenedBatch]) -> Iterator[Effect]:
         # All of it is folded before anything is told: a fault in the last record leaves no half.
         publications: list[Publication] = []
         for batch in batches:
-            self._is_committed(batch.last_offset)
+            self._is_committed(batch.end_offset - 1)
             publications += self._fold.load(batch, self.leader)
         publications += self._fold.flush(self.leader)
         for publication in publications:

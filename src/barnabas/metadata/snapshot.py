@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch, committed_batches, unfoldable
+from barnabas.metadata.batches import committed_batches, unfoldable
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
@@ -32,6 +32,7 @@ from barnabas.model.value import value
 from barnabas.records.batch import batches
 from barnabas.records.checksum import Buffer
 from barnabas.records.control import ControlType, control_type
+from barnabas.records.opened import OpenedBatch
 from barnabas.records.record import Record, records
 from barnabas.records.snapshot import snapshot_batches
 from barnabas.wire import codec
@@ -111,7 +112,7 @@ class StoredSnapshot:
 
     append_ms: int
     """When the last record in it was written."""
-    batches: tuple[CommittedBatch, ...]
+    batches: tuple[OpenedBatch, ...]
 
 
 def read(data: Buffer, name: str) -> StoredSnapshot:
@@ -125,7 +126,7 @@ def read(data: Buffer, name: str) -> StoredSnapshot:
     if not controls or kinds[0] is not ControlType.SNAPSHOT_HEADER:
         raise not_whole(name, "it does not begin with a header")
     if kinds[-1] is not ControlType.SNAPSHOT_FOOTER or controls[-1][1].offset != (
-        found[-1].last_offset
+        found[-1].end_offset - 1
     ):
         raise not_whole(name, "it does not end with a footer")
     try:
@@ -148,7 +149,7 @@ def control_records(data: Buffer) -> Iterator[tuple[ControlType | None, Record]]
                 yield control_type(record), record
 
 
-def folded(snapshot: Iterable[CommittedBatch], provenance: Provenance) -> MetadataImage:
+def folded(snapshot: Iterable[OpenedBatch], provenance: Provenance) -> MetadataImage:
     """Return the image that a snapshot holds."""
     delta, name = Delta(EMPTY), provenance.snapshot_name
     for batch in snapshot:
