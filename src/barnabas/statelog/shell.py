@@ -27,6 +27,11 @@ StateT = TypeVar("StateT", bound=State[Any])
 class Log(Protocol):
     """A replicated log as its leader sees it: raft's, or a partition's."""
 
+    @property
+    def end_offset(self) -> int:
+        """Where the next record lands, if this node appends it."""
+        ...
+
     def append(self, epoch: int, values: Sequence[bytes]) -> int:
         """Append one batch and return its end offset; ``Refused`` if this node may not."""
         ...
@@ -50,22 +55,22 @@ class StateLog(Generic[StateT, RecordT]):
         # Where the log ends, as far as decisions of this epoch have moved it.
         self._end_offset = 0
 
-    async def submit(self, decide: Callable[[StateT], Decision[RecordT, ReplyT]]) -> ReplyT:
+    async def submit(self, decide: Callable[[StateT, int], Decision[RecordT, ReplyT]]) -> ReplyT:
         """Decide on the newest state; reply when all that the decision rests on is committed.
 
-        ``Refused`` with NOT_CONTROLLER if this node does not lead, or stops before: in that case
+        What decides is also told the offset at which its first record will stand.  ``Refused`` with
+        NOT_CONTROLLER if this node does not lead, or stops before: in that case
         the records may or may not become true.
         """
         epoch = self.epoch
         if epoch is None:
             raise Refused(ErrorCode.NOT_CONTROLLER, "this node does not lead")
-        decision = decide(self.pending)
+        decision = decide(self.pending, self._log.end_offset)
         try:
             if decision.records:
                 values = [self._encode(record) for record in decision.records]
                 self._end_offset = self._log.append(epoch, values)
-                for record in decision.records:
-                    self.pending = self.pending.apply(record)
+                self.pending = self.pending.apply(decision.records)
             # Even a refusal waits: it may rest on a record that is not committed yet.
             await self._log.committed(epoch, self._end_offset)
         except Refused as refused:
@@ -76,15 +81,18 @@ class StateLog(Generic[StateT, RecordT]):
 
     def on_committed(self, records: Sequence[RecordT]) -> None:
         """Take records that the log has committed, whoever wrote them."""
-        for record in records:
-            self.committed = self.committed.apply(record)
+        self.on_folded(self.committed.apply(records))
+
+    def on_folded(self, state: StateT) -> None:
+        """Take the state that the committed log has come to, if somebody else folds it."""
+        self.committed = state
         if self.epoch is None:
-            self.pending = self.committed
+            self.pending = state
 
     def on_loaded(self, state: StateT) -> None:
         """Take the state of a snapshot in place of everything before."""
         assert self.epoch is None, f"a leader of {self.epoch} was handed a snapshot"
-        self.committed = self.pending = state
+        self.on_folded(state)
 
     def on_claimed(self, epoch: int) -> None:
         """Begin to decide: everything before this epoch is folded."""
