@@ -11,7 +11,8 @@ needs of that is handed to it.
 Read in this order:
 
 ``config``   what a controller is told
-``state``    what deciders are given (``barnabas.controller.state``)
+``state``    what deciders are given
+``shell``    follows the log, decides while this node leads it (``barnabas.controller.shell``)
 
 Non-obvious:
 

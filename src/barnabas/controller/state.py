@@ -10,6 +10,7 @@ from typing import Final
 from barnabas.controller.config import ControllerConfig
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.delta import Delta
+from barnabas.metadata.fold import TRANSACTION
 from barnabas.metadata.image import EMPTY, MetadataImage
 from barnabas.metadata.levels import record_version
 from barnabas.model.features import MINIMUM_VERSION
@@ -35,8 +36,15 @@ class ControllerState:
         """Return the state after some records; where it ends in the log is not looked at."""
         delta = Delta(self.image)
         for record in records:
-            delta.replay(record)
-        return ControllerState(delta.apply(self.image.provenance))
+            # Whoever decides sees a transaction of its own at once, and drops it whole.
+            if type(record) not in TRANSACTION:
+                delta.replay(record)
+        return self.moved(delta, delta.apply(self.image.provenance))
+
+    def moved(self, delta: Delta, image: MetadataImage) -> "ControllerState":
+        """Return the state after a change of this one's image, which somebody else has folded."""
+        assert delta.image is self.image, "a change of something else"
+        return ControllerState(image)
 
     def encode(self, record: Message) -> bytes:
         """Return a record as it is written at the level in force."""
