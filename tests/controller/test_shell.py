@@ -4,17 +4,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from barnabas.controller.shell import Controller, Duty
-from barnabas.controller.state import ControllerState
+from barnabas.controller.shell import Controller, Duty, PresenceShell
+from barnabas.controller.state import BLANK, ControllerState
+from barnabas.metadata.delta import Delta
+from barnabas.metadata.image import EMPTY
+from barnabas.metadata.publication import Publication, SnapshotManifest
 from barnabas.model.errors import ErrorCode
+from barnabas.model.ids import Uuid
 from barnabas.runtime.runtime import Runtime
 from barnabas.statelog.decision import Decision
+from barnabas.wire.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
-from barnabas.wire.structs import Message
+from barnabas.wire.messages.stored.register_controller_record import RegisterControllerRecord
+from barnabas.wire.structs import Message, Request, Response
 from tests.raft.members import Member, Members, quorum_of
+from tests.sim.worlds import run_in_world
 
 LEVEL = FeatureLevelRecord(name="metadata.version", feature_level=29)
 
@@ -172,3 +182,40 @@ def test_duties_are_done_by_who_leads_and_by_nobody_else() -> None:
         stood = settings(mind.states.committed)
         members.world.run_until(lambda: False, 1_000)
         assert settings(mind.states.pending) == stood
+
+
+class Leader:
+    """Whoever leads, as far as registrations go; it fails as often as it is told to."""
+
+    def __init__(self, failures: int) -> None:
+        self.asked: list[Request] = []
+        self._failures = failures
+
+    async def ask(self, request: Request) -> Response:
+        """Take a registration, or fail to."""
+        self.asked.append(request)
+        if len(self.asked) <= self._failures:
+            raise ConnectionError("nobody is there")
+        return ControllerRegistrationResponse(error_code=0)
+
+
+def test_a_controller_registers_and_tries_again_until_somebody_takes_it() -> None:
+    async def main(runtime: Runtime) -> None:
+        leader = Leader(failures=2)
+        request = ControllerRegistrationRequest(controller_id=1, incarnation_id=Uuid(bytes(16)))
+        shell = PresenceShell(runtime, request, leader.ask)
+        state = BLANK.apply([LEVEL])
+        await shell.update(
+            Publication(Delta(EMPTY), state.image, SnapshotManifest(state.image.provenance))
+        )
+        await runtime.clock.sleep_ms(1_000)
+        assert leader.asked == [request] * 3
+        record = RegisterControllerRecord(controller_id=1, incarnation_id=Uuid(bytes(16)))
+        state = state.apply([record])
+        await shell.update(
+            Publication(Delta(EMPTY), state.image, SnapshotManifest(state.image.provenance))
+        )
+        assert shell.presence.is_registered
+        await shell.close()
+
+    run_in_world(main)

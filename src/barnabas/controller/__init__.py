@@ -12,6 +12,7 @@ Read in this order:
 
 ``config``   what a controller is told
 ``state``    what deciders are given
+``presence`` a controller makes itself known (``barnabas.controller.presence``)
 ``shell``    follows the log, decides while this node leads it (``barnabas.controller.shell``)
 
 Non-obvious:

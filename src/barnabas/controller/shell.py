@@ -18,26 +18,42 @@ A committed record that cannot be folded stops the node, whether it leads or not
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, TypeVar
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Final, TypeVar, cast
 
+from barnabas.controller.presence import (
+    Answered,
+    Event,
+    Note,
+    Presence,
+    Register,
+    SetTimer,
+    TimerFired,
+    Told,
+    Unanswered,
+)
 from barnabas.controller.state import BLANK, ControllerState
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
-from barnabas.metadata.publication import NO_LEADER_YET, LeaderAndEpoch, Publication
+from barnabas.metadata.publication import NO_LEADER_YET, LeaderAndEpoch, Publication, Publisher
 from barnabas.metadata.shell import SnapshotName, read_snapshot
-from barnabas.model.errors import ErrorCode, Refused
+from barnabas.model.errors import ErrorCode, Refused, RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.opened import OpenedBatch
 from barnabas.records.snapshot import gatherings
+from barnabas.runtime.clock import Timer
 from barnabas.runtime.runtime import Runtime
 from barnabas.statelog.decision import Decision
 from barnabas.statelog.shell import Decided, Log, StateLog
+from barnabas.wire.messages.controller_registration import (
+    ControllerRegistrationRequest,
+    ControllerRegistrationResponse,
+)
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
 from barnabas.wire.metadata_records import encode_record
-from barnabas.wire.structs import Message
+from barnabas.wire.structs import Message, Request, Response
 
 ReplyT = TypeVar("ReplyT")
 
@@ -208,3 +224,56 @@ class Whole:
     async def committed(self, epoch: int, end_offset: int) -> None:
         """Return when all below an offset is committed."""
         await self._quorum.committed(epoch, end_offset)
+
+
+class PresenceShell:
+    """Keeps a controller registered; a subscriber of the node's metadata."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        request: ControllerRegistrationRequest,
+        ask: Callable[[Request], Awaitable[Response]],
+    ) -> None:
+        self.publisher: Final = Publisher("presence")
+        self.presence: Final = Presence(request.incarnation_id)
+        self._clock: Final = runtime.clock
+        self._request: Final = request
+        self._ask: Final = ask
+        self._tasks: Final = runtime.tasks.child("presence")
+        self._timer: Timer | None = None
+
+    async def update(self, publication: Publication) -> None:
+        """See whether this controller is registered."""
+        image = publication.image
+        registration = image.cluster.controllers.get(self._request.controller_id)
+        self._happen(Told(image.features.metadata_version, registration))
+
+    def leader_changed(self, leader: LeaderAndEpoch) -> None:
+        """Go on: whoever leads is asked when there is something to ask."""
+
+    async def close(self) -> None:
+        """Ask for nothing any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._tasks.close()
+
+    def _happen(self, event: Event) -> None:
+        for effect in self.presence.step(event):
+            match effect:
+                case Register():
+                    self._tasks.spawn(self._register(), "register")
+                case SetTimer(after_ms):
+                    at_ms = self._clock.now_ms() + after_ms
+                    self._timer = self._clock.call_at(at_ms, lambda: self._happen(TimerFired()))
+                case Note(text):
+                    log.info("[node %d presence] %s", self._request.controller_id, text)
+
+    async def _register(self) -> None:
+        try:
+            response = cast(ControllerRegistrationResponse, await self._ask(self._request))
+        except (OSError, Refused, RemoteProtocolError) as error:
+            self._happen(Unanswered(str(error)))
+        else:
+            code = ErrorCode(response.error_code)
+            self._happen(Answered(code, response.error_message or ""))
