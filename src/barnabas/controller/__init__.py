@@ -12,6 +12,7 @@ Read in this order:
 
 ``config``   what a controller is told
 ``state``    what deciders are given
+``refusals`` a request refused as a whole (``barnabas.controller.refusals``)
 ``presence`` a controller makes itself known (``barnabas.controller.presence``)
 ``shell``    follows the log, decides while this node leads it (``barnabas.controller.shell``)
 
