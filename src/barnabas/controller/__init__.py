@@ -12,6 +12,7 @@ Read in this order:
 
 ``config``   what a controller is told
 ``state``    what deciders are given (``barnabas.controller.state``)
+``placement``  which brokers hold new partitions (``barnabas.controller.placement``)
 
 Non-obvious:
 
