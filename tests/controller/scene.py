@@ -29,7 +29,7 @@ def broker(
     rack: str | None = None,
     fenced: bool = False,
     stopping: bool = False,
-    directories: Sequence[Uuid] = (),
+    directories: Sequence[Uuid] | None = None,
     cordoned: Sequence[Uuid] | None = None,
     features: Mapping[str, tuple[int, int]] | None = None,
 ) -> RegisterBrokerRecord:
@@ -48,7 +48,7 @@ def broker(
         rack=rack,
         fenced=fenced,
         in_controlled_shutdown=stopping,
-        log_dirs=tuple(directories) or (uuid(200 + broker_id),),
+        log_dirs=(uuid(200 + broker_id),) if directories is None else directories,
         cordoned_log_dirs=cordoned,
     )
 

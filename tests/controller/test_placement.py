@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -154,7 +153,7 @@ def test_a_broker_with_one_directory_need_not_choose() -> None:
 
 
 def test_a_broker_that_told_of_no_directory_is_asked_later() -> None:
-    assert directories(cluster(replace(broker(1), log_dirs=())), (1,)) == (MIGRATING,)
+    assert directories(cluster(broker(1, directories=[])), (1,)) == (MIGRATING,)
 
 
 @given(NUMBERS, st.integers(1, 100))
