@@ -11,6 +11,7 @@ needs of that is handed to it.
 Read in this order:
 
 ``config``   what a controller is told
+``index``    what can be asked of all partitions at once
 ``state``    what deciders are given (``barnabas.controller.state``)
 ``placement``  which brokers hold new partitions (``barnabas.controller.placement``)
 

@@ -7,6 +7,7 @@ itself, and is dropped whole when it stops leading.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from barnabas.controller import index
 from barnabas.controller.config import ControllerConfig
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.delta import Delta
@@ -25,6 +26,13 @@ class ControllerState:
     """The cluster as deciders see it."""
 
     image: MetadataImage
+    index: index.PartitionIndex
+    """What can be asked of all its partitions at once."""
+
+    @staticmethod
+    def of(image: MetadataImage) -> "ControllerState":
+        """Return the state of an image that was not followed from the beginning."""
+        return ControllerState(image, index.index_of(image))
 
     @property
     def level(self) -> int:
@@ -36,14 +44,19 @@ class ControllerState:
         delta = Delta(self.image)
         for record in records:
             delta.replay(record)
-        return ControllerState(delta.apply(self.image.provenance))
+        return self.after(delta, delta.apply(self.image.provenance))
+
+    def after(self, delta: Delta, image: MetadataImage) -> "ControllerState":
+        """Return the state of an image to which a delta leads from this one."""
+        topics = delta.topics
+        return ControllerState(image, self.index.after(topics) if topics else self.index)
 
     def encode(self, record: Message) -> bytes:
         """Return a record as it is written at the level in force."""
         return encode_record(record, record_version(type(record), self.level))
 
 
-BLANK: Final = ControllerState(EMPTY)
+BLANK: Final = ControllerState(EMPTY, index.EMPTY)
 
 
 def topic_config(
