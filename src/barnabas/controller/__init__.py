@@ -14,6 +14,7 @@ Read in this order:
 ``index``    what can be asked of all partitions at once
 ``state``    what deciders are given (``barnabas.controller.state``)
 ``placement``  which brokers hold new partitions (``barnabas.controller.placement``)
+``configs``    what is set for whom (``barnabas.controller.configs``)
 
 Non-obvious:
 
