@@ -15,6 +15,7 @@ Read in this order:
 ``state``    what deciders are given (``barnabas.controller.state``)
 ``placement``  which brokers hold new partitions (``barnabas.controller.placement``)
 ``configs``    what is set for whom (``barnabas.controller.configs``)
+``topics``     what topics there are (``barnabas.controller.topics``)
 
 Non-obvious:
 

@@ -205,7 +205,7 @@ def is_read_only(config: Config | None) -> bool:
 
 def normal(config: Config | None, text: str | None) -> str | None:
     """Return a text as it is written once it was read; what cannot be read stays as it is."""
-    if config is None or text is None:
+    if config is None or text is None or text == config.default:
         return text
     try:
         return written(config.parsed(text))
