@@ -16,6 +16,7 @@ Read in this order:
 ``placement``  which brokers hold new partitions (``barnabas.controller.placement``)
 ``configs``    what is set for whom (``barnabas.controller.configs``)
 ``topics``     what topics there are (``barnabas.controller.topics``)
+``quotas``     how much clients may use (``barnabas.controller.quotas``)
 
 Non-obvious:
 

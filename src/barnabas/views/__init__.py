@@ -6,6 +6,7 @@ the answers are here, below both, and the handlers on either side only say which
 Read in this order:
 
 ``configs``  what is in force, and where it comes from (``barnabas.views.configs``)
+``quotas``   how much clients may use (``barnabas.views.quotas``)
 
 Non-obvious:
 
