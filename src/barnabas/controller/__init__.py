@@ -22,6 +22,11 @@ Read in this order:
 ``directories``      where replicas lie (``barnabas.controller.directories``)
 ``reassignment``     partitions that move (``barnabas.controller.reassignment``)
 
+``placement``        which brokers hold new partitions
+``configs``          what is set for whom (``barnabas.controller.configs``)
+``topics``           what topics there are (``barnabas.controller.topics``)
+``quotas``           how much clients may use (``barnabas.controller.quotas``)
+
 ``refusals``         a request refused as a whole (``barnabas.controller.refusals``)
 ``presence``         a controller makes itself known
 ``shell``            follows the log, decides in front (``barnabas.controller.shell``)
