@@ -43,6 +43,7 @@ from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.publication import NO_LEADER_YET, LeaderAndEpoch, Publication, Publisher
 from barnabas.metadata.shell import SnapshotName, read_snapshot
+from barnabas.model.caller import Caller
 from barnabas.model.errors import ErrorCode, Refused, RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.opened import OpenedBatch
@@ -71,6 +72,16 @@ Activate = Callable[[ControllerState, bool], Decision[Message, None]]
 FENCING_LOOKS: Final = 8
 
 log: Final = logging.getLogger("barnabas.controller")
+
+
+@value
+class Asked:
+    """What is known of a request beside the request."""
+
+    version: int
+    caller: Caller
+    listener: str
+    """The name of the listener it came through."""
 
 
 @value
