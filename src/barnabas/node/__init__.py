@@ -10,6 +10,7 @@ Read in this order:
 ``initial_controllers``  the first voters, as an operator writes them
 ``format``               writing all this, before anything runs
 ``info``                 what is there, and what is wrong with it
+``controller``           what the controller is told, and how it is known
 ``member``               one member of the quorum, put together
 ``metadata``             what the cluster is, as the node follows it
 ``node``                 a node's life: its parts, in which order they come and go

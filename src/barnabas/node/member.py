@@ -11,13 +11,16 @@ machine, a metadata loader) is handed in as listeners of the quorum.  The same p
 simulator and on a host.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
+from barnabas.controller.handlers import handlers
+from barnabas.controller.shell import Controller
 from barnabas.log.config import LogConfig
+from barnabas.model.features import METADATA_VERSION, supported_levels
 from barnabas.net.peers import Peers
-from barnabas.net.server import Context, Server, serve
+from barnabas.net.server import Context, Handler, Server, serve
 from barnabas.net.versions import Features
 from barnabas.raft.asking import KRAFT_VERSION
 from barnabas.raft.config import RaftConfig
@@ -49,14 +52,23 @@ QUORUM_APIS: Final = (
 class Member:
     """A member at work."""
 
-    def __init__(self, quorum: Quorum, peers: Peers, servers: Sequence[Server]) -> None:
+    def __init__(
+        self,
+        quorum: Quorum,
+        peers: Peers,
+        servers: Sequence[Server],
+        controller: Controller | None,
+    ) -> None:
         self.quorum: Final = quorum
+        self.controller: Final = controller
         self.peers: Final = peers
         self.servers: Final = servers
 
     async def close(self, timeout_ms: int) -> None:
         """End in good order, within a time."""
         await self.quorum.stop(timeout_ms)
+        if self.controller is not None:
+            await self.controller.stop()
         for server in self.servers:
             await server.close()
         await self.peers.close()
@@ -70,9 +82,11 @@ async def open_member(
     configured: VoterSet = NO_VOTERS,
     listeners: Sequence[Listener] = (),
     log: LogConfig = METADATA_LOG,
+    mind: Callable[[Quorum], Controller] | None = None,
 ) -> Member:
     """Read what is in the metadata directory, listen for each endpoint, and begin.
 
+    ``mind`` makes the controller that decides when this member leads, if it is to have one.
     ``OSError`` if an address cannot be had; what ``Storage.open`` says if the directory is not to
     be believed.
     """
@@ -80,20 +94,25 @@ async def open_member(
     storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log)
     peers = Peers(runtime, f"raft-client-{config.key.id}")
     quorum = Quorum(runtime, config, storage, peers.ask)
-    served = ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS))
+    controller = None if mind is None else mind(quorum)
+    answers: dict[ApiKey, Handler] = {key: partial(answered, quorum) for key in QUORUM_APIS}
+    if controller is not None:
+        answers = handlers(controller, answers)
+        listeners = [*listeners, controller]
+    served = ServedApis("controller", (*answers, ApiKey.API_VERSIONS))
     servers = [
         await serve(
             runtime,
             address,
             served,
-            {key: partial(answered, quorum) for key in QUORUM_APIS},
+            answers,
             name=endpoint.listener,
-            features=partial(told_features, quorum),
+            features=partial(told_features, quorum, controller),
         )
         for endpoint, address in zip(config.endpoints, listen, strict=True)
     ]
     quorum.start(listeners)
-    return Member(quorum, peers, servers)
+    return Member(quorum, peers, servers, controller)
 
 
 async def answered(quorum: Quorum, context: Context, request: Request) -> Response:
@@ -101,12 +120,21 @@ async def answered(quorum: Quorum, context: Context, request: Request) -> Respon
     return await quorum.answer(request, context.api_version, context.listener)
 
 
-def told_features(quorum: Quorum) -> Features:
-    """Return what ApiVersions tells: the kraft.versions there could be, and the one in force."""
-    low, high = quorum.config.versions
-    node = quorum.node
-    return Features(
-        {KRAFT_VERSION: range(low, high + 1)},
-        {KRAFT_VERSION: node.voters.version},
-        node.high_watermark - 1,
-    )
+def told_features(quorum: Quorum, controller: Controller | None) -> Features:
+    """Return what ApiVersions tells: the levels there could be, and those in force.
+
+    A member without a controller knows of the quorum's own alone.
+    """
+    least, most = quorum.config.versions
+    supported = {KRAFT_VERSION: (least, most)}
+    finalized = {KRAFT_VERSION: quorum.node.voters.version}
+    epoch = quorum.high_watermark - 1
+    if controller is not None:
+        image = controller.states.committed.image
+        supported = supported_levels(controller.config.unstable_features)
+        finalized |= image.features.levels
+        if image.features.metadata_version is not None:
+            finalized[METADATA_VERSION] = image.features.metadata_version
+        epoch = image.offset
+    ranges = {name: range(low, high + 1) for name, (low, high) in supported.items()}
+    return Features(ranges, finalized, epoch)

@@ -14,6 +14,7 @@ from typing import Final
 from barnabas.model.errors import Misconfigured
 from barnabas.model.ids import uuid_text
 from barnabas.node.config import BROKER, NodeConfig
+from barnabas.node.controller import mind_of, presence
 from barnabas.node.member import open_member
 from barnabas.node.meta_properties import identify
 from barnabas.node.metadata import follow
@@ -51,6 +52,7 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
         listening(config),
         config.configured_voters,
         log=config.metadata_log,
+        mind=mind_of(runtime, config, identity.cluster_id) if config.is_controller else None,
     )
     log.info(
         "[node %s] started cluster=%s directory=%s listening=%s",
@@ -60,6 +62,10 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
         ",".join(str(server.address) for server in member.servers),
     )
     metadata = await follow(runtime, member.quorum, config)
+    if config.is_controller:
+        await metadata.install(
+            presence(runtime, config, member.quorum.config.endpoints, member.quorum, member.peers)
+        )
     try:
         await asyncio.get_running_loop().create_future()
     finally:
