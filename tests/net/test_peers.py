@@ -30,7 +30,6 @@ class PeersContract:
 
         self.run(main)
 
-
     def test_a_request_may_be_worded_for_the_version_that_was_agreed_upon(self) -> None:
         async def main(runtime: Runtime) -> None:
             server = await serving(runtime, self.host)
