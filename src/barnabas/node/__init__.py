@@ -12,6 +12,8 @@ Read in this order:
 ``info``                 what is there, and what is wrong with it
 ``member``               one member of the quorum, put together
 ``metadata``             what the cluster is, as the node follows it
+``directories``          the broker's log directories: claimed together, marked together
+``broker``               the broker of a node, put together
 ``node``                 a node's life: its parts, in which order they come and go
 
 Non-obvious:
@@ -19,5 +21,7 @@ Non-obvious:
 - A directory is a node's own if its ``meta.properties`` says so, and nothing else makes it that.
 - A directory is also a *voter*, or not: a node with a new metadata directory is somebody else to
   its quorum, whatever its number (KIP-853).
+- A combined node has one metadata log, one directory lock and two sets of listeners; its broker
+  asks its controller over the network like any other.
 - What Kafka formats we start on, and the other way round (``./dev compat storage``).
 """

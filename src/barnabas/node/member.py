@@ -70,14 +70,15 @@ async def open_member(
     configured: VoterSet = NO_VOTERS,
     listeners: Sequence[Listener] = (),
     log: LogConfig = METADATA_LOG,
+    claims: bool = True,
 ) -> Member:
     """Read what is in the metadata directory, listen for each endpoint, and begin.
 
-    ``OSError`` if an address cannot be had; what ``Storage.open`` says if the directory is not to
-    be believed.
+    ``claims`` is False where the broker of the node has claimed the directory.  ``OSError`` if an
+    address cannot be had; what ``Storage.open`` says if the directory is not to be believed.
     """
     assert len(listen) == len(config.endpoints), f"{listen} for {config.endpoints}"
-    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log)
+    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log, claims)
     peers = Peers(runtime, f"raft-client-{config.key.id}")
     quorum = Quorum(runtime, config, storage, peers.ask)
     served = ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS))

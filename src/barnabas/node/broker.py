@@ -1,0 +1,114 @@
+"""The broker of a node, put together: its directories, its listeners, its standing.
+
+    listeners ─▶ ApiVersions          the only thing a broker answers yet
+    metadata  ─▶ Broker ─▶ whoever leads the quorum
+                   │
+    directories ◀──┘ the epoch, in the mark that is written last
+
+Until clients can be served there is nothing to recover: a broker is ready as soon as its metadata
+is caught up.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from barnabas.broker.shell import Broker
+from barnabas.metadata.shell import MetadataShell
+from barnabas.model.features import KRAFT_VERSION, METADATA_VERSION, supported_levels
+from barnabas.net.server import Server, serve
+from barnabas.net.versions import Features
+from barnabas.node.config import NodeConfig
+from barnabas.node.directories import LogDirectories
+from barnabas.raft.shell import Quorum
+from barnabas.raft.states import Follower, Leader
+from barnabas.runtime.network import Address
+from barnabas.runtime.runtime import Runtime
+from barnabas.wire.apis import ApiKey, ServedApis
+
+
+class BrokerRole:
+    """A broker at work in a node."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        servers: Mapping[str, Server],
+        directories: LogDirectories,
+    ) -> None:
+        self.broker: Final = broker
+        self.servers: Final = servers
+        self.directories: Final = directories
+
+    async def work(self) -> None:
+        """Serve until this life is over; ``BrokerFailed`` if that is not what anybody wanted."""
+        if await self.broker.caught_up():
+            self.directories.are_recovered = True
+            self.broker.storage_ready()
+        await self.broker.ended()
+
+    async def close(self) -> None:
+        """Leave the cluster in good order, then stop listening."""
+        await self.broker.stop()
+        self.directories.epoch = self.broker.lifecycle.last_epoch
+        for server in self.servers.values():
+            await server.close()
+
+
+async def open_broker(
+    runtime: Runtime,
+    config: NodeConfig,
+    cluster_id: str,
+    directories: LogDirectories,
+    quorum: Quorum,
+    metadata: MetadataShell,
+) -> BrokerRole:
+    """Listen, and begin to register; ``OSError`` if an address cannot be had."""
+    served = ServedApis("broker", [ApiKey.API_VERSIONS])
+    features = partial(told_features, config, quorum, metadata)
+    servers = {
+        listener.name: await serve(
+            runtime, listener.bound, served, {}, name=listener.name, features=features
+        )
+        for listener in config.broker_listeners
+    }
+    ports = {name: server.address.port for name, server in servers.items()}
+    told = config.broker(cluster_id, directories.ids, directories.previous_epoch, ports)
+    broker = Broker(runtime, told, partial(controller_of, quorum))
+    broker.start()
+    await metadata.install(broker)
+    return BrokerRole(broker, servers, directories)
+
+
+def controller_of(quorum: Quorum) -> Address | str:
+    """Return where the active controller is, who leads the quorum; or why nobody can tell."""
+    node, place = quorum.node, None
+    match node.state:
+        case Leader():
+            place = node.address(quorum.config.endpoints)
+        case Follower(endpoints=endpoints):
+            place = node.address(endpoints)
+        case _ if node.is_foreign:
+            return (
+                f"the controllers are of another cluster than this node, whose directories say "
+                f"{quorum.config.cluster_id}; point controller.quorum.bootstrap.servers at its "
+                f"own, or format anew"
+            )
+        case _:
+            pass
+    return place or "nobody is known to lead the quorum"
+
+
+def told_features(config: NodeConfig, quorum: Quorum, metadata: MetadataShell) -> Features:
+    """Return what ApiVersions tells: what this build can do, and what the cluster has agreed on."""
+    image = metadata.image
+    finalized = dict(image.features.levels)
+    if image.features.metadata_version is not None:
+        finalized[METADATA_VERSION] = image.features.metadata_version
+    finalized[KRAFT_VERSION] = quorum.node.voters.version
+    supported = supported_levels(config.unstable_features)
+    return Features(
+        {name: range(least, most + 1) for name, (least, most) in supported.items()},
+        finalized,
+        image.offset,
+    )
