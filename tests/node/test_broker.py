@@ -100,6 +100,20 @@ def test_a_broker_registers_where_clients_are_told_to_go() -> None:
     run_in_world(main)
 
 
+def test_a_session_that_one_late_heartbeat_ends_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    async def main(runtime: Runtime) -> None:
+        member = await opened(runtime)
+        config = node_config(LINES | {"broker.heartbeat.interval.ms": "5000"})
+        role, metadata = await opened_broker(runtime, member.quorum, config)
+        await role.close()
+        await member.close(1_000)
+        await metadata.stop()
+
+    with caplog.at_level("ERROR"):
+        run_in_world(main)
+    assert "broker.heartbeat.interval.ms=5000 leaves less than two heartbeats" in caplog.text
+
+
 def test_the_controller_is_who_leads_the_quorum_be_it_this_node() -> None:
     async def main(runtime: Runtime) -> None:
         member = await opened(runtime)

@@ -9,6 +9,7 @@ Until clients can be served there is nothing to recover: a broker is ready as so
 is caught up.
 """
 
+import logging
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
@@ -25,6 +26,8 @@ from barnabas.raft.states import Follower, Leader
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.apis import ApiKey, ServedApis
+
+log: Final = logging.getLogger("barnabas.node")
 
 
 class BrokerRole:
@@ -64,6 +67,15 @@ async def open_broker(
     metadata: MetadataShell,
 ) -> BrokerRole:
     """Listen, and begin to register; ``OSError`` if an address cannot be had."""
+    beat_ms = config.broker_settings.heartbeat_interval_ms
+    session_ms = config.broker_settings.session_timeout_ms
+    if 2 * beat_ms > session_ms:
+        log.error(
+            "[%s] broker.heartbeat.interval.ms=%d leaves less than two heartbeats to a session of "
+            "broker.session.timeout.ms=%d, which is the controllers' to set: one that is late and "
+            "the broker is fenced; raise the one or lower the other",
+            config.name, beat_ms, session_ms,
+        )  # fmt: skip
     served = ServedApis("broker", [ApiKey.API_VERSIONS])
     features = partial(told_features, config, quorum, metadata)
     servers = {
