@@ -12,16 +12,19 @@ from functools import partial
 from types import TracebackType
 
 from barnabas.broker.lifecycle import NUMBERS, Running, ShuttingDown, State
+from barnabas.net.peers import Peers
 from barnabas.node.config import NodeConfig, node_config
 from barnabas.node.format import Wish, format_storage
 from barnabas.node.node import run_node
+from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.probes import Moment
 from barnabas.sim.process import Process
 from barnabas.sim.tape import Tape
 from barnabas.sim.tripwires import Tripwires
 from barnabas.sim.world import World
-from tests.scenarios.deciding import Wishes, deciding_node
+from barnabas.wire.structs import Request, Response
+from tests.scenarios.controllers import Wishes, controller_node
 
 CLUSTER = "5Nt_67aCRU6aKtpHOgzdBA"
 LIMIT_MS = 120_000
@@ -36,27 +39,29 @@ class Registration:
 
     def __init__(self, moment: Moment) -> None:
         self.epoch = number(moment, "epoch")
-        self.previous = number(moment, "previous")
         self.incarnation = moment.facts["incarnation"]
 
 
 class Cluster:
-    """Controllers that decide about brokers, and brokers that are the product's own nodes."""
+    """Controllers and brokers; the brokers are the product's own nodes from top to bottom."""
 
     def __init__(
         self, controllers: int = 1, brokers: int = 1, seed: int = 1, cluster_id: str = CLUSTER
     ) -> None:
         self.world = World(Tape(seed))
         self.wishes: Wishes = {}
-        self.registrations: list[Registration] = []
+        # By their offsets, since every controller tells of them.
+        self._registered: dict[int, Registration] = {}
+        self._fencing: dict[int, int] = {}
+        self.previous: list[int] = []
+        """What brokers told of their last lives, each time one asked to be registered."""
         self.states: dict[str, list[tuple[int, int | None]]] = {}
         self.voters = ",".join(f"{n}@c{n}:9093" for n in range(1, controllers + 1))
         self.controllers = [f"c{n}" for n in range(1, controllers + 1)]
         self.leader = ""
-        self.fences = 0
-        self.unfences = 0
-        self.world.on("registered", lambda it: self.registrations.append(Registration(it)))
-        self.world.on("decided", self._decided)
+        self.world.on("asked", lambda it: self.previous.append(number(it, "previous")))
+        self.world.on("registered", self._was_registered)
+        self.world.on("fencing", self._was_fenced)
         self.world.on("broker.became", self._became)
         self.world.on("raft.leads", self._leads)
         for node_id, host in enumerate(self.controllers, 1):
@@ -85,6 +90,34 @@ class Cluster:
         self.world.close()
 
     # --- how it stands -----------------------------------------------------------------------
+
+    @property
+    def registrations(self) -> list[Registration]:
+        """The registrations in the log."""
+        return [each for _, each in sorted(self._registered.items())]
+
+    @property
+    def fences(self) -> int:
+        """How often a broker was fenced."""
+        return list(self._fencing.values()).count(1)
+
+    @property
+    def unfences(self) -> int:
+        """How often a broker was let in."""
+        return list(self._fencing.values()).count(-1)
+
+    def ask(self, request: Request) -> Response:
+        """Ask the controller that leads, as an operator would."""
+        answers: list[Response] = []
+
+        async def operate(runtime: Runtime) -> None:
+            peers = Peers(runtime, "operator")
+            answers.append(await peers.ask(Address(self.leader, 9093), request, 5_000))
+            await peers.close()
+
+        self.world.visit(self.leader, operate)
+        self.until(lambda: bool(answers))
+        return answers[0]
 
     def epoch(self, host: str) -> int | None:
         """Return the epoch that a broker was in when it last became something."""
@@ -138,7 +171,7 @@ class Cluster:
             }
         )
         await formatted(runtime, config, CLUSTER)
-        await deciding_node(runtime, config, self.wishes)
+        await controller_node(runtime, config, self.wishes)
 
     async def _broker(self, host: str, node_id: int, cluster_id: str, runtime: Runtime) -> None:
         config = node_config(
@@ -160,9 +193,11 @@ class Cluster:
         epoch = None if moment.facts["epoch"] is None else number(moment, "epoch")
         self.states.setdefault(moment.host, []).append((number(moment, "state"), epoch))
 
-    def _decided(self, moment: Moment) -> None:
-        self.fences += moment.facts["record"] == "FenceBrokerRecord"
-        self.unfences += moment.facts["record"] == "UnfenceBrokerRecord"
+    def _was_registered(self, moment: Moment) -> None:
+        self._registered[number(moment, "offset")] = Registration(moment)
+
+    def _was_fenced(self, moment: Moment) -> None:
+        self._fencing[number(moment, "offset")] = number(moment, "fenced")
 
     def _leads(self, moment: Moment) -> None:
         self.leader = moment.host
