@@ -18,10 +18,9 @@ from barnabas.model.ids import Uuid
 from barnabas.net.peers import Peers
 from barnabas.node.bootstrap import read_bootstrap
 from barnabas.node.config import LONG, NodeConfig, Settings
+from barnabas.node.leader import controller_of
 from barnabas.raft.shell import Quorum
-from barnabas.raft.states import Follower, Leader
 from barnabas.raft.voters import Endpoints
-from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.messages.controller_registration import ControllerRegistrationRequest
 from barnabas.wire.structs import Message, Request, Response
@@ -98,19 +97,7 @@ def presence(
 
 async def ask_leader(quorum: Quorum, peers: Peers, request: Request) -> Response:
     """Ask whoever leads the quorum; ``Refused`` if nobody is known to."""
-    place = leader_of(quorum)
-    if place is None:
-        raise Refused(ErrorCode.NOT_CONTROLLER, "nobody is known to lead the quorum")
+    place = controller_of(quorum)
+    if isinstance(place, str):
+        raise Refused(ErrorCode.NOT_CONTROLLER, place)
     return await peers.ask(place, request, REGISTRATION_TIMEOUT_MS)
-
-
-def leader_of(quorum: Quorum) -> Address | None:
-    """Return where the leader of the quorum is reached, if one is known."""
-    node = quorum.node
-    match node.state:
-        case Leader():
-            return node.address(quorum.config.endpoints)
-        case Follower(endpoints=endpoints):
-            return node.address(endpoints)
-        case _:
-            return None

@@ -18,11 +18,10 @@ from typing import Final
 from barnabas.controller.handlers import handlers
 from barnabas.controller.shell import Controller
 from barnabas.log.config import LogConfig
-from barnabas.model.features import METADATA_VERSION, supported_levels
 from barnabas.net.peers import Peers
 from barnabas.net.server import Context, Handler, Server, serve
 from barnabas.net.versions import Features
-from barnabas.raft.asking import KRAFT_VERSION
+from barnabas.node.features import of_quorum, told_features
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.listener import Listener
 from barnabas.raft.opening import METADATA_LOG
@@ -57,7 +56,7 @@ class Member:
         quorum: Quorum,
         peers: Peers,
         servers: Sequence[Server],
-        controller: Controller | None,
+        controller: Controller | None = None,
     ) -> None:
         self.quorum: Final = quorum
         self.controller: Final = controller
@@ -82,16 +81,17 @@ async def open_member(
     configured: VoterSet = NO_VOTERS,
     listeners: Sequence[Listener] = (),
     log: LogConfig = METADATA_LOG,
+    claims: bool = True,
     mind: Callable[[Quorum], Controller] | None = None,
 ) -> Member:
     """Read what is in the metadata directory, listen for each endpoint, and begin.
 
-    ``mind`` makes the controller that decides when this member leads, if it is to have one.
-    ``OSError`` if an address cannot be had; what ``Storage.open`` says if the directory is not to
-    be believed.
+    ``claims`` is False where the broker of the node has claimed the directory.  ``mind`` makes the
+    controller that decides when this member leads, if it is to have one.  ``OSError`` if an
+    address cannot be had; what ``Storage.open`` says if the directory is not to be believed.
     """
     assert len(listen) == len(config.endpoints), f"{listen} for {config.endpoints}"
-    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log)
+    storage = await Storage.open(runtime.disk, directory, configured, runtime.clock, log, claims)
     peers = Peers(runtime, f"raft-client-{config.key.id}")
     quorum = Quorum(runtime, config, storage, peers.ask)
     controller = None if mind is None else mind(quorum)
@@ -100,6 +100,13 @@ async def open_member(
         answers = handlers(controller, answers)
         listeners = [*listeners, controller]
     served = ServedApis("controller", (*answers, ApiKey.API_VERSIONS))
+
+    def features() -> Features:
+        if controller is None:
+            return of_quorum(quorum)
+        image = controller.states.committed.image
+        return told_features(quorum, image, controller.config.unstable_features)
+
     servers = [
         await serve(
             runtime,
@@ -107,7 +114,7 @@ async def open_member(
             served,
             answers,
             name=endpoint.listener,
-            features=partial(told_features, quorum, controller),
+            features=features,
         )
         for endpoint, address in zip(config.endpoints, listen, strict=True)
     ]
@@ -118,23 +125,3 @@ async def open_member(
 async def answered(quorum: Quorum, context: Context, request: Request) -> Response:
     """Let the quorum answer."""
     return await quorum.answer(request, context.api_version, context.listener)
-
-
-def told_features(quorum: Quorum, controller: Controller | None) -> Features:
-    """Return what ApiVersions tells: the levels there could be, and those in force.
-
-    A member without a controller knows of the quorum's own alone.
-    """
-    least, most = quorum.config.versions
-    supported = {KRAFT_VERSION: (least, most)}
-    finalized = {KRAFT_VERSION: quorum.node.voters.version}
-    epoch = quorum.high_watermark - 1
-    if controller is not None:
-        image = controller.states.committed.image
-        supported = supported_levels(controller.config.unstable_features)
-        finalized |= image.features.levels
-        if image.features.metadata_version is not None:
-            finalized[METADATA_VERSION] = image.features.metadata_version
-        epoch = image.offset
-    ranges = {name: range(low, high + 1) for name, (low, high) in supported.items()}
-    return Features(ranges, finalized, epoch)
