@@ -25,6 +25,12 @@ TOOLS: Final = {
     "dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "features": "org.apache.kafka.tools.FeatureCommand",
     "topics": "org.apache.kafka.tools.TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "cluster": "org.apache.kafka.tools.ClusterTool",
+    "acls": "org.apache.kafka.tools.AclCommand",
+    "reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
 }
 """What ``kafka-<name>.sh`` runs."""
 
