@@ -37,6 +37,8 @@ BROAD_EXCEPTS = {
     "src/barnabas/host/clock.py",
     "src/barnabas/host/connection.py",
     "src/barnabas/host/network.py",
+    # A subscriber that raises is reported to the loader, which decides whether the node can go on.
+    "src/barnabas/metadata/shell.py",
     # The same in the simulated world: the top of every handle, and of what an executor runs.
     "src/barnabas/sim/connection.py",
     "src/barnabas/sim/loop.py",

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from barnabas.metadata.faults import Fault
-from barnabas.metadata.image import EMPTY, MetadataImage
+from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
 from barnabas.metadata.loader import (
     Close,
     Committed,
@@ -24,7 +24,7 @@ from barnabas.metadata.loader import (
     TellLeader,
 )
 from barnabas.metadata.publication import LeaderAndEpoch, Publication, Publisher
-from barnabas.metadata.snapshot import fingerprint, read, written
+from barnabas.metadata.snapshot import fingerprint, folded, read, written
 from barnabas.records.opened import OpenedBatch
 
 
@@ -120,4 +120,6 @@ class Shell:
         stored = read(b"".join(written(image)), image.provenance.snapshot_name)
         end = image.provenance.end_offset
         self.step(HighWatermark(max(high_watermark or end, self.loader.high_watermark or 0)))
-        self.step(SnapshotRead(end, image.provenance.epoch, stored.append_ms, stored.batches))
+        at = image.provenance
+        provenance = Provenance(at.offset, at.epoch, stored.append_ms, batch_aligned=True)
+        self.step(SnapshotRead(folded(stored.batches, provenance)))

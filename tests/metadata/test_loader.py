@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.metadata.image import EMPTY
+from barnabas.metadata.faults import Unfoldable
+from barnabas.metadata.image import EMPTY, Provenance
 from barnabas.metadata.loader import (
     Became,
     Committed,
@@ -21,6 +22,7 @@ from barnabas.metadata.loader import (
     PublisherFailed,
     Remove,
     SnapshotRead,
+    SnapshotUnreadable,
     StopAsked,
     Stopped,
     TellLeader,
@@ -30,7 +32,7 @@ from barnabas.metadata.publication import (
     Publisher,
     SnapshotManifest,
 )
-from barnabas.metadata.snapshot import fingerprint
+from barnabas.metadata.snapshot import fingerprint, folded
 from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.fence_broker_record import FenceBrokerRecord
 from tests.metadata.histories import History, history
@@ -358,7 +360,9 @@ def test_a_snapshot_that_cannot_be_understood_stops_the_loader() -> None:
     shell.commit([batch(0, LEVEL)])
     shell.step(HighWatermark(10))
     before = fingerprint(shell.image)
-    shell.step(SnapshotRead(10, 2, 0, [batch(1, LEVEL, BEGIN)]))
+    with pytest.raises(Unfoldable) as unfoldable:
+        folded([batch(1, LEVEL, BEGIN)], Provenance(9, 2, 0, batch_aligned=True))
+    shell.step(SnapshotUnreadable(unfoldable.value.fault))
     [fault] = shell.faults
     assert str(fault).startswith(
         "00000000000000000010-0000000002.checkpoint, record 2: BeginTransactionRecord: "
@@ -371,7 +375,7 @@ def test_a_snapshot_of_what_is_known_already_is_a_mistake_of_who_hands_it_over()
     shell = Shell()
     shell.commit([batch(0, LEVEL, A)])
     with pytest.raises(AssertionError, match="a snapshot of 2"):
-        shell.step(SnapshotRead(2, 1, 0, []))
+        shell.step(SnapshotRead(folded([], Provenance(1, 1, 0, batch_aligned=True))))
 
 
 def test_effects_are_values_that_can_be_compared() -> None:
