@@ -17,7 +17,7 @@ Fixed by Kafka's SnapshotGenerator.java.
 from typing import Final, TypeAlias
 
 from barnabas.metadata.image import MetadataImage
-from barnabas.metadata.publication import LogManifest, Publication
+from barnabas.metadata.publication import LogManifest, Publication, SnapshotManifest
 from barnabas.model.value import value
 
 BYTES_MAX: Final = 20 * 1024 * 1024
@@ -77,7 +77,7 @@ class SnapshotGenerator:
         self.writing = False
         self.disabled = ""
         self.bytes_since = 0
-        """Of the log, since the last snapshot was begun or loaded."""
+        """Of the log, since the last snapshot was begun or read."""
         self._bytes_max = bytes_max
         self._interval_ms = interval_ms
         self._last_ms = now_ms
@@ -91,11 +91,14 @@ class SnapshotGenerator:
                 self._offset = image.offset
                 self.bytes_since += size
                 return self._considered(image, now_ms)
-            case Published(Publication(image=image)):
-                # A snapshot was read: what is in it need not be written again.
+            case Published(Publication(image=image, manifest=SnapshotManifest(size_bytes=size))):
+                # What was in a snapshot that was read need not be written again; the log behind it
+                # counts, though nobody was told of it while the node caught up.  Else the log of
+                # one that restarts often enough would never be cut.
                 self._offset = image.offset
                 self._begin_anew(now_ms)
-                return []
+                self.bytes_since = size
+                return self._considered(image, now_ms)
             case Written(why_not):
                 self.writing = False
                 return [Note(f"no snapshot could be written: {why_not}")] if why_not else []
