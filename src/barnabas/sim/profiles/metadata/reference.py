@@ -1,6 +1,6 @@
 """The reference fold: what the cluster is after every committed record, one record at a time.
 
-    committed batches ──▶ take ──▶ facts ──▶ at(key, offset), changed(after, upto), is_visible(offset)
+    committed batches ──▶ take ──▶ facts ──▶ at(key, offset), changed(after, upto)
 
 ``Image*`` of the oracle book.  It knows of no delta, no batch, no snapshot and no sharing: the
 cluster is a flat table of *facts*, each under a key of plain values, and a record sets some of them
@@ -26,7 +26,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.sim.profiles.metadata.marks import ABORTED, ENDED
 from barnabas.sim.profiles.raft.disks import Batch
+from barnabas.sim.world import Violation
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
@@ -127,7 +129,7 @@ class Change(NamedTuple):
 class Reference:
     """The cluster at every offset: the ghost's content of the metadata log."""
 
-    def __init__(self) -> None:
+    def __init__(self, mark: Callable[[str], None]) -> None:
         self.facts: Final[Facts] = {}
         """What is so behind the last record, an open transaction included."""
         self.values: Final[dict[str, int]] = {}
@@ -140,28 +142,32 @@ class Reference:
         self._begins: Final[list[int]] = []
         self._closes: Final[list[int]] = []
         self._undo: list[tuple[Key, Fact]] = []
+        self._begun_in: Batch | None = None
+        self._mark: Final = mark
 
     # --- what is committed -------------------------------------------------------------------
 
     def take(self, batch: Batch, values: Sequence[bytes]) -> None:
         """Fold what is committed next."""
         for at, data in enumerate(values):
-            self._fold(batch.base + at, decode_record(data)[0], batch.end)
+            self._fold(batch.base + at, decode_record(data)[0], batch)
         self.batches.append(batch)
         self._ends.append(batch.end)
 
     def objection(self, end: int, values: Sequence[bytes]) -> str:
-        """Say how a snapshot holds something else than the log below its end."""
+        """Say how a snapshot holds something else than the log below its end (M-06, M-11)."""
         if not self.is_visible(end - 1):
-            return "ends inside of a transaction"
+            raise Violation("M-09", f"a snapshot ends at {end}", "inside of a transaction")
         first, _ = decode_record(values[0]) if values else (None, 0)
         if not isinstance(first, FeatureLevelRecord) or first.name != "metadata.version":
-            return f"begins with {type(first).__name__} and not with the metadata.version (M-11)"
+            story = f"a snapshot of {end} begins with {type(first).__name__}"
+            raise Violation("M-11", story, "features are not first")
         found: Facts = {}
         for data in values:
             record, _ = decode_record(data)
             if isinstance(record, TRANSACTION):
-                return f"holds a {type(record).__name__} (M-06)"
+                story = f"a snapshot of {end} holds a {type(record).__name__}"
+                raise Violation("M-06", story, "a transaction in a snapshot")
             for key, fact in told(record, found):
                 put(found, key, fact)
         return difference(found, self.whole(end - 1))
@@ -224,18 +230,21 @@ class Reference:
 
     # --- folding -----------------------------------------------------------------------------
 
-    def _fold(self, offset: int, record: Message, end: int) -> None:
+    def _fold(self, offset: int, record: Message, batch: Batch) -> None:
         match record:
             case BeginTransactionRecord():
                 self._begins.append(offset)
-                self._undo = []
+                self._undo, self._begun_in = [], batch
             case EndTransactionRecord():
                 self._closes.append(offset)
+                if batch is not self._begun_in:
+                    self._mark(ENDED)
             case AbortTransactionRecord():
                 self._abort(offset)
+                self._mark(ABORTED)
             case _:
                 if isinstance(record, ConfigRecord) and record.value is not None:
-                    self.values[record.value] = end
+                    self.values[record.value] = batch.end
                 for key, fact in told(record, self.facts):
                     self._set(offset, key, fact)
 
@@ -406,7 +415,7 @@ def change_partition(r: PartitionChangeRecord, facts: Mapping[Key, Fact]) -> lis
     """Change what the record names of a partition."""
     key = ("partition", r.topic_id, r.partition_id)
     before: Partition = facts[key]
-    named = {
+    named: dict[str, Sequence[Any] | None] = {
         "replicas": r.replicas,
         "directories": r.directories,
         "isr": r.isr,
@@ -415,10 +424,8 @@ def change_partition(r: PartitionChangeRecord, facts: Mapping[Key, Fact]) -> lis
         "elr": r.eligible_leader_replicas,
         "last_elr": r.last_known_elr,
     }
-    after = before._replace(
-        **{name: tuple(ids) for name, ids in named.items() if ids is not None},
-        partition_epoch=before.partition_epoch + 1,
-    )
+    others: dict[str, Any] = {name: tuple(ids) for name, ids in named.items() if ids is not None}
+    after = before._replace(**others, partition_epoch=before.partition_epoch + 1)
     after = after._replace(directories=placed(after.directories, len(after.replicas)))
     if r.leader != NO_LEADER_CHANGE:
         after = after._replace(leader=r.leader, leader_epoch=before.leader_epoch + 1)

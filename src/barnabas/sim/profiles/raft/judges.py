@@ -151,7 +151,7 @@ class Judges:
 
     def told(self, name: str, said: Request | Response, asked: Request | None) -> None:
         """Look at a message at the instant at which it leaves."""
-        self._try(lambda: self._hear(name, said, asked))
+        self.attempt(lambda: self._hear(name, said, asked))
 
     def _hear(self, name: str, said: Request | Response, asked: Request | None) -> None:
         life = self.watch.lives[name]
@@ -181,11 +181,11 @@ class Judges:
     def claimed(self, name: str, claimant: Claimant) -> None:
         """Look at a state machine that was told who leads."""
         life = self.watch.lives[name]
-        self._try(lambda: self._claims.told(life, claimant))
+        self.attempt(lambda: self._claims.told(life, claimant))
 
     def mistaken(self, name: str, error: int, happened: bool) -> None:
         """Look at the answer to a question for another cluster."""
-        self._try(lambda: self._cluster.mistaken(name, error, happened))
+        self.attempt(lambda: self._cluster.mistaken(name, error, happened))
 
     def administered(self, request: Request, error: ErrorCode) -> None:
         """Learn how a change of the voters ended."""
@@ -205,7 +205,7 @@ class Judges:
         """Compare what clients know with what is committed."""
         compare(written, committed)
 
-    def _try(self, look: Callable[[], None]) -> None:
+    def attempt(self, look: Callable[[], None]) -> None:
         """Let an oracle look in the middle of a handle, and take what it finds."""
         try:
             look()
@@ -227,7 +227,7 @@ class TableJudges(Judges):
         if what == "leader":
             self.claimed(name, keeper)
         else:
-            self._try(lambda: self._handed.listened(life, keeper))
+            self.attempt(lambda: self._handed.listened(life, keeper))
 
     def quiet(self, controllers: Sequence[Controller]) -> None:
         """Look at everybody's listeners when nothing is new any more."""

@@ -214,5 +214,13 @@ class Healing:
         if any(isinstance(state, Leader) for state in states):
             if any(isinstance(state, Prospective | Candidate) for state in states):
                 return "RL-4"
-            return "RL-7" if self._probe is None or self._probe.end != "done" else "RL-6"
+            if self._probe is None or self._probe.end != "done":
+                return "RL-7"
+            lagging = [each.lags for each in found if self._only_folding(each)]
+            return lagging[0] if lagging else "RL-6"
         return "RL-1"
+
+    def _only_folding(self, each: Member) -> bool:
+        """Tell whether a member has the log, and what stands on it has not followed."""
+        target = self._target or 0
+        return each.quorum.node.high_watermark >= target > each.offset

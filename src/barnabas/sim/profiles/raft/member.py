@@ -121,6 +121,11 @@ class Member(ABC):
         """Everything below it is folded here."""
 
     @property
+    def lags(self) -> str:
+        """The property that is not kept if the log is here, and is not folded."""
+        return "RL-6"
+
+    @property
     @abstractmethod
     def is_calm(self) -> bool:
         """Whether it writes no snapshot."""

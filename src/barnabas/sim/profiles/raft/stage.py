@@ -220,7 +220,7 @@ class Stage(ABC, Generic[MemberT]):
 
     def audit(self, world: World) -> None:
         """Compare what clients know with what is committed, before and after a restart of all."""
-        world.run_until(self._is_calm, self.plan.phases.quiesce_ms)
+        world.run_until(self.is_calm, self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written, self.committed_values)
         self.quiet(self.all_living())
         for host in self.hosts:
@@ -231,11 +231,11 @@ class Stage(ABC, Generic[MemberT]):
         if not world.run_until(self._healing.is_over, self.plan.phases.recovery_ms):
             world.found(Violation("RL-1", "after a restart of everything nobody works"))
         world.run_ms(self.plan.phases.quiesce_ms)
-        world.run_until(self._is_calm, self.plan.phases.quiesce_ms)
+        world.run_until(self.is_calm, self.plan.phases.quiesce_ms)
         self.judges.compare_history(self.written, self.committed_values)
 
-    def _is_calm(self) -> bool:
-        """Tell whether nobody writes a snapshot."""
+    def is_calm(self) -> bool:
+        """Tell whether nobody is still busy: with a snapshot, say."""
         return all(each.is_calm for each in self.all_living())
 
     # --- disks that are lost -------------------------------------------------------------------
