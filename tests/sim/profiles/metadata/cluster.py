@@ -15,6 +15,7 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.sim.link import Link
 from barnabas.sim.plan import Operation, Param, Params, Phases, Plan
 from barnabas.sim.profiles.metadata.drive import Node
+from barnabas.sim.profiles.metadata.mutants import plant
 from barnabas.sim.profiles.metadata.scene import MetadataScene
 from barnabas.sim.profiles.raft.liveness import Healing
 from barnabas.sim.profiles.raft.stage import host_of
@@ -165,3 +166,4 @@ def cluster(
         assert fails or world.violation is None, f"{world.violation}"
     finally:
         world.close()
+        plant("")

@@ -30,7 +30,7 @@ def keeper(
 
 def test_another_table_is_noticed_and_one_that_comes_too_early() -> None:
     ghost, tables = Ghost(), Tables()
-    tables.at[5], ghost.committed_end = Table().apply(entry("a", "1")), 5
+    tables.at[5], ghost.committed_end = Table().apply([entry("a", "1")]), 5
     of = life(node=FakeNode(high_watermark=5))
     HandedOver(ghost, tables).listened(of, keeper(table=tables.at[5]))
     for offset, table in ((5, Table()), (6, tables.at[5]), (4, tables.at[5])):

@@ -229,7 +229,7 @@ class Scribe:
 
     @property
     def _next_offset(self) -> int:
-        return self._node.quorum.storage.end_offset
+        return self._node.quorum.end_offset
 
     async def write(self, what: str, seed: int, count: int) -> str:
         """Write a few records of some kind, or of any, in one batch."""

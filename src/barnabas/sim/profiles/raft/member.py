@@ -83,6 +83,11 @@ class Appender:
         self._quorum: Final = quorum
         self.appended = 0
 
+    @property
+    def end_offset(self) -> int:
+        """Where the log ends."""
+        return self._quorum.end_offset
+
     def append(self, epoch: int, values: Sequence[bytes]) -> int:
         """Append one batch."""
         end_offset = self._quorum.append(epoch, values)

@@ -33,13 +33,17 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     digest: int = 0
 
-    def apply(self, entry: ConfigRecord) -> "Table":
-        """Return the table with one more value."""
-        text = entry.value or ""
-        if entry.name == DIGEST:
-            return Table(self.rows, int(text))
-        digest = crc32(f"{entry.name}={text}".encode(), self.digest)
-        return Table({**self.rows, entry.name: text}, digest)
+    def apply(self, entries: Sequence[ConfigRecord]) -> "Table":
+        """Return the table with some more values."""
+        rows, digest = dict(self.rows), self.digest
+        for entry in entries:
+            text = entry.value or ""
+            if entry.name == DIGEST:
+                digest = int(text)
+            else:
+                digest = crc32(f"{entry.name}={text}".encode(), digest)
+                rows[entry.name] = text
+        return Table(rows, digest)
 
     def entries(self) -> Iterator[ConfigRecord]:
         """Yield the records that make this table of an empty one: the content of a snapshot."""
@@ -61,17 +65,15 @@ class Tables:
 
     def take(self, batch: Batch, values: Sequence[bytes]) -> None:
         """Fold what is committed next."""
-        for each in values:
-            found = entry_of(each)
-            self.values[found.value or ""] = batch.end
-            self._latest = self._latest.apply(found)
+        entries = [entry_of(each) for each in values]
+        for each in entries:
+            self.values[each.value or ""] = batch.end
+        self._latest = self._latest.apply(entries)
         self.at[batch.end] = self._latest
 
     def objection(self, end: int, values: Sequence[bytes]) -> str:
         """Say how a snapshot's table is another than that of the log below its end."""
-        found, due = Table(), self.at[end]
-        for each in values:
-            found = found.apply(entry_of(each))
+        found, due = Table().apply([entry_of(each) for each in values]), self.at[end]
         same = found.digest == due.digest and dict(found.rows) == dict(due.rows)
         return "" if same else f"holds {found}, committed was {due}"
 
