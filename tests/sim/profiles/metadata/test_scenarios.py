@@ -1,5 +1,7 @@
 """Stories of a cluster's metadata: what goes wrong in a certain order, and what must come of it."""
 
+import pytest
+
 from barnabas.metadata.faults import Unfoldable
 from barnabas.model.ids import Uuid
 from barnabas.sim.profiles.metadata import marks
@@ -38,6 +40,7 @@ def fill(story: Story, times: int) -> None:
     story.decide("register", times)
 
 
+@pytest.mark.slow
 def test_an_observer_far_behind_goes_on_with_the_next_leaders_snapshot() -> None:
     # Joint schedule 13: behind the log's start, and the leader changes while it fetches.
     with cluster(voters=3, observers=1, knobs=(*OFTEN, ("fetch_bytes", 512))) as story:
@@ -80,9 +83,11 @@ def test_a_transaction_that_lost_its_leader_never_was() -> None:
         story.until(lambda: all(n.metadata.loader.in_transaction for n in story.scene.all_living()))
         before = {host: story.image(host).topics for host in story.scene.hosts}
         story.world.kill(old)
-        new = story.new_leader(than=old)
         story.world.restart(old)
+        story.until(lambda: f"{old}.2" in story.scene.members)
+        assert story.world.seen[marks.RESTARTED]
         assert story.settled()
+        new = story.leader
         assert story.world.seen[marks.INHERITED]
         assert story.image(new).topics == before[new]
         assert not story.at(new).metadata.loader.in_transaction
@@ -97,8 +102,15 @@ def test_a_level_that_nobody_here_knows_stops_whoever_comes_to_it() -> None:
         node.quorum.append(node.quorum.node.epoch, [encode_record(level, 0)])
         story.run(5_000)
         deaths = [process.death for process in story.world.processes if process.death is not None]
-        # A majority has committed it; the third learns of that from whoever comes back.
+        # A majority has committed it; the third learns of that from whoever comes back, and who
+        # comes back stops again.
         assert len(deaths) >= 2
+        for host in story.scene.hosts:
+            story.world.restart(host)
+        story.run(20_000)
+        again = [process.death for process in story.world.processes if process.death is not None]
+        assert len(again) >= len(deaths) + 2
+        deaths = again
         assert all(isinstance(death.error, Unfoldable) for death in deaths)
         assert "metadata.version is 99, and this build knows 7" in str(deaths[0].error)
 

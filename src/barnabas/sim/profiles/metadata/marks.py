@@ -6,6 +6,7 @@ from typing import Final
 ABORTED: Final = "metadata transaction aborted"
 ENDED: Final = "metadata transaction ended in a later batch"
 INHERITED: Final = "metadata transaction inherited by the next leader"
+RESTARTED: Final = "node restarted in the middle of a metadata transaction"
 BEFORE_A_BEGIN: Final = "image that ends before a transaction, inside of a batch"
 FOLDED: Final = "several batches in one publication"
 LOADED: Final = "snapshot loaded by a node with an image"
@@ -32,6 +33,7 @@ MUST_SEE: Final[Sequence[str]] = (
     ABORTED,
     ENDED,
     INHERITED,
+    RESTARTED,
     BEFORE_A_BEGIN,
     FOLDED,
     LOADED,

@@ -84,6 +84,8 @@ class Publishing:
     def born(self, node: Node) -> None:
         """Learn of a process that has told nobody anything."""
         self.lives[node.name] = Followed(node)
+        if self._reference.in_transaction:
+            self._mark(marks.RESTARTED)
 
     def installed(self, node: Node, subscribers: Sequence[Seen]) -> None:
         """Learn who has to know from now on, in this order."""
