@@ -17,6 +17,7 @@ Read in this order:
 ``configs``    what is set for whom (``barnabas.controller.configs``)
 ``topics``     what topics there are (``barnabas.controller.topics``)
 ``quotas``     how much clients may use (``barnabas.controller.quotas``)
+``acls``       who may do what (``barnabas.controller.acls``)
 
 Non-obvious:
 

@@ -7,6 +7,7 @@ Read in this order:
 
 ``configs``  what is in force, and where it comes from (``barnabas.views.configs``)
 ``quotas``   how much clients may use (``barnabas.views.quotas``)
+``acls``     who may do what (``barnabas.views.acls``)
 
 Non-obvious:
 
