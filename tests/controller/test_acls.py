@@ -21,7 +21,7 @@ IDS = [uuid(number) for number in range(100)]
 
 def wanted(name: str = "orders", **fields: Any) -> CreateAclsRequest.AclCreation:  # noqa: ANN401 -- as the message has them
     """Return a rule that somebody wants."""
-    said = {
+    said: dict[str, Any] = {
         "resource_type": 2, "resource_pattern_type": 3, "principal": "User:alice", "host": "*",
         "operation": 3, "permission_type": 3,
     }  # fmt: skip
@@ -81,7 +81,7 @@ def test_a_rule_that_means_nothing_is_refused_and_stops_no_other(
 
 def taking(**fields: Any) -> DeleteAclsRequest.DeleteAclsFilter:  # noqa: ANN401 -- as the message has them
     """Return a filter that takes everything but what is said otherwise."""
-    said = {
+    said: dict[str, Any] = {
         "resource_type_filter": 1, "resource_name_filter": None, "pattern_type_filter": 1,
         "principal_filter": None, "host_filter": None, "operation": 1, "permission_type": 1,
     }  # fmt: skip

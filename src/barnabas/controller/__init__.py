@@ -18,6 +18,7 @@ Read in this order:
 ``topics``     what topics there are (``barnabas.controller.topics``)
 ``quotas``     how much clients may use (``barnabas.controller.quotas``)
 ``acls``       who may do what (``barnabas.controller.acls``)
+``scram``      what users are recognised by (``barnabas.controller.scram``)
 
 Non-obvious:
 

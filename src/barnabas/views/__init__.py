@@ -8,6 +8,7 @@ Read in this order:
 ``configs``  what is in force, and where it comes from (``barnabas.views.configs``)
 ``quotas``   how much clients may use (``barnabas.views.quotas``)
 ``acls``     who may do what (``barnabas.views.acls``)
+``scram``    what users are recognised by (``barnabas.views.scram``)
 
 Non-obvious:
 
