@@ -8,6 +8,7 @@ Fixed by Kafka's ProducerIdControlManager.java.
 
 from typing import Final
 
+from barnabas.controller.brokers import stale
 from barnabas.controller.state import ControllerState
 from barnabas.model.acls import Operation
 from barnabas.model.caller import Caller
@@ -30,7 +31,9 @@ def allocate(
     """Answer AllocateProducerIds."""
     try:
         caller.check_cluster(Operation.CLUSTER_ACTION)
-        check_epoch(state, request.broker_id, request.broker_epoch)
+        broker = state.image.cluster.brokers.get(request.broker_id)
+        if broker is None or broker.epoch != request.broker_epoch:
+            raise stale(request.broker_id, request.broker_epoch, broker)
         start = max(0, state.image.producer_ids.next_producer_id)
         if start > LAST - BLOCK:
             raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "All producer ids there are were given.")
@@ -44,17 +47,3 @@ def allocate(
     return Decision(
         (record,), AllocateProducerIdsResponse(producer_id_start=start, producer_id_len=BLOCK)
     )
-
-
-def check_epoch(state: ControllerState, broker_id: int, epoch: int) -> None:
-    """Refuse a broker that is not registered, or another life of it."""
-    broker = state.image.cluster.brokers.get(broker_id)
-    if broker is None:
-        raise Refused(
-            ErrorCode.STALE_BROKER_EPOCH, f"No broker registration found for broker id {broker_id}"
-        )
-    if broker.epoch != epoch:
-        raise Refused(
-            ErrorCode.STALE_BROKER_EPOCH,
-            f"Expected broker epoch {broker.epoch}, but got broker epoch {epoch}",
-        )

@@ -9,6 +9,7 @@ Read in this order:
 ``quotas``   how much clients may use (``barnabas.views.quotas``)
 ``acls``     who may do what (``barnabas.views.acls``)
 ``scram``    what users are recognised by (``barnabas.views.scram``)
+``tokens``   who may act for whom (``barnabas.views.tokens``)
 
 Non-obvious:
 

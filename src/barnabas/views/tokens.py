@@ -26,9 +26,7 @@ def describe(
 ) -> DescribeDelegationTokenResponse:
     """Answer DescribeDelegationToken; ``secret_key`` is the node's, None if there are no tokens."""
     if secret_key is None:
-        return DescribeDelegationTokenResponse(
-            error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED
-        )
+        return DescribeDelegationTokenResponse(error_code=ErrorCode.DELEGATION_TOKEN_AUTH_DISABLED)
     owners = None
     if request.owners is not None:
         owners = {f"{one.principal_type}:{one.principal_name}" for one in request.owners}
