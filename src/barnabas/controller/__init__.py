@@ -22,14 +22,21 @@ Read in this order:
 ``directories``      where replicas lie (``barnabas.controller.directories``)
 ``reassignment``     partitions that move (``barnabas.controller.reassignment``)
 
-``placement``     which brokers hold new partitions
-``configs``       what is set for whom
-``topics``        what topics there are (``barnabas.controller.topics``)
-``quotas``        how much clients may use (``barnabas.controller.quotas``)
-``acls``          who may do what (``barnabas.controller.acls``)
-``scram``         what users are recognised by (``barnabas.controller.scram``)
-``tokens``        who may act for whom (``barnabas.controller.tokens``)
-``producer_ids``  which ids were given away (``barnabas.controller.producer_ids``)
+``placement``        which brokers hold new partitions
+``configs``          what is set for whom (``barnabas.controller.configs``)
+``topics``           what topics there are (``barnabas.controller.topics``)
+``quotas``           how much clients may use (``barnabas.controller.quotas``)
+``acls``             who may do what (``barnabas.controller.acls``)
+``scram``            what users are recognised by (``barnabas.controller.scram``)
+``tokens``           who may act for whom (``barnabas.controller.tokens``)
+``producer_ids``     which ids were given away (``barnabas.controller.producer_ids``)
+
+``activation``       what a new leader decides first (``barnabas.controller.activation``)
+``refusals``         a request refused as a whole (``barnabas.controller.refusals``)
+``presence``         a controller makes itself known
+``shell``            follows the log, decides while this node leads it
+``apis``             what is answered: one file for each API
+``handlers``         all of them, and envelopes (``barnabas.controller.handlers``)
 
 Non-obvious:
 
