@@ -1,6 +1,7 @@
 """What is set for whom: whole or not at all, judged with what stays, and what it brings with it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -318,9 +319,9 @@ def test_directories_are_cordoned_from_the_level_on_that_has_words_for_it() -> N
 # --- Eligible leader replicas ---
 
 
-def change(partition: int, **fields: object) -> PartitionChangeRecord:
+def change(partition: int, **fields: Any) -> PartitionChangeRecord:  # noqa: ANN401 -- as the record has them
     """Return a change of a partition of the topic."""
-    return PartitionChangeRecord(topic_id=uuid(1), partition_id=partition, **fields)  # type: ignore[arg-type]  # -- as named
+    return PartitionChangeRecord(topic_id=uuid(1), partition_id=partition, **fields)
 
 
 def with_elr() -> ControllerState:

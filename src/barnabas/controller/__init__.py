@@ -29,6 +29,7 @@ Read in this order:
 ``acls``             who may do what (``barnabas.controller.acls``)
 ``scram``            what users are recognised by (``barnabas.controller.scram``)
 ``tokens``           who may act for whom (``barnabas.controller.tokens``)
+``features``         at which level each is used (``barnabas.controller.features``)
 ``producer_ids``     which ids were given away (``barnabas.controller.producer_ids``)
 
 ``activation``       what a new leader decides first (``barnabas.controller.activation``)

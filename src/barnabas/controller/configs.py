@@ -438,25 +438,17 @@ def cleared(
     if name not in changes or changes[name] == before.get(name) or not has_elr(state):
         return []
     if resource.type == ResourceType.TOPIC:
-        topic = resource.name
-        topic_id = state.image.topics.names.get(topic)
-        leaderless = {} if topic_id is None else only(state, topic_id)
+        topic_id = state.image.topics.names.get(resource.name)
+        leaderless: Mapping[Uuid, int] = {} if topic_id is None else only(state, topic_id)
     elif resource == (ResourceType.BROKER, ALL_BROKERS):
-        topic, leaderless = "", state.index.leaderless
+        leaderless = state.index.leaderless
     else:
         return []
     kept = [
         restored(topic_id, number, stored)
-        for topic_id, _, number, stored in partitions_in(state.image.topics, leaderless)
-        if remembers(stored)
+        for topic_id, number, stored in remembered(state, leaderless, f"{name} is changed")
     ]
-    if len(kept) > LEADERLESS_MAX:
-        raise Refused(
-            ErrorCode.POLICY_VIOLATION,
-            f"{len(kept)} partitions have no replica in sync, and at most {LEADERLESS_MAX} can be "
-            f"kept at once; let brokers come back before {name} is changed",
-        )
-    return [ClearElrRecord(topic_name=topic), *kept]
+    return [ClearElrRecord(topic_name=resource.name), *kept]
 
 
 def only(state: ControllerState, topic_id: Uuid) -> Mapping[Uuid, int]:
@@ -465,10 +457,22 @@ def only(state: ControllerState, topic_id: Uuid) -> Mapping[Uuid, int]:
     return {topic_id: mask} if mask else {}
 
 
-def remembers(partition: Stored) -> bool:
-    """Tell whether nobody is in sync, and somebody is known who may lead."""
-    unusual = partition[6]
-    return not partition[2] and bool(unusual[2] or unusual[3])
+def remembered(
+    state: ControllerState, leaderless: Mapping[Uuid, int], before: str
+) -> list[tuple[Uuid, int, Stored]]:
+    """Return the partitions where nobody is in sync, and somebody is known who may lead."""
+    found = [
+        (topic_id, number, stored)
+        for topic_id, _, number, stored in partitions_in(state.image.topics, leaderless)
+        if not stored[2] and (stored[6][2] or stored[6][3])
+    ]
+    if len(found) > LEADERLESS_MAX:
+        raise Refused(
+            ErrorCode.POLICY_VIOLATION,
+            f"{len(found)} partitions have no replica in sync, and at most {LEADERLESS_MAX} can be "
+            f"kept at once; let brokers come back before {before}",
+        )
+    return found
 
 
 def restored(topic_id: Uuid, number: int, partition: Stored) -> PartitionChangeRecord:
@@ -496,3 +500,21 @@ def safe_for_elr(state: ControllerState, config: ControllerConfig) -> Iterator[M
     )
     for resource in sorted(own):
         yield record_of(resource, name, None)
+
+
+def forgotten_elrs(state: ControllerState) -> Iterator[Message]:
+    """Yield what becomes of partitions when eligible leader replicas are used no more.
+
+    Then a partition always has somebody in sync, if only to remember who may lead it; so where
+    nobody is, one of those takes that place who are known to have everything.
+    """
+    yield ClearElrRecord()
+    for topic_id, number, stored in remembered(
+        state, state.index.leaderless, "eligible leader replicas are switched off"
+    ):
+        elr = stored[6][2]
+        if elr:
+            last = next(replica for replica in stored[0] if replica in elr)
+            yield PartitionChangeRecord(topic_id=topic_id, partition_id=number, isr=(last,))
+        else:
+            yield restored(topic_id, number, stored)
