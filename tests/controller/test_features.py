@@ -18,7 +18,6 @@ from barnabas.model.features import (
     TRANSACTION_VERSION,
     supported_features,
 )
-from barnabas.wire.messages.stored.clear_elr_record import ClearElrRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.register_controller_record import RegisterControllerRecord
 from barnabas.wire.messages.update_features import UpdateFeaturesRequest, UpdateFeaturesResponse
@@ -247,14 +246,15 @@ def test_eligible_leaders_that_are_used_no_more_leave_somebody_in_sync() -> None
     )
     decision = update(before, CONFIG, QUORUM, request, ANYBODY)
     assert decision.records == (
-        ClearElrRecord(),
-        change(1, isr=(2,)),
-        change(2, eligible_leader_replicas=(), last_known_elr=(1,)),
+        change(0, eligible_leader_replicas=()),
+        change(1, isr=(2,), eligible_leader_replicas=()),
         level(0, ELR),
     )
     found = before.apply(decision.records).image.topics.topics[uuid(1)]
     assert [one.isr for _, one in found.partitions()] == [(1,), (2,), ()]
     assert [one.elr for _, one in found.partitions()] == [()] * 3
+    # Who led last is remembered: it may be asked when it comes back.
+    assert found.stored[2][6][3] == (1,)
 
 
 def test_who_may_not_alter_the_cluster_changes_no_levels() -> None:
