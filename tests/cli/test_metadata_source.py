@@ -91,6 +91,13 @@ def test_a_directory_says_what_is_committed_for_sure_and_what_is_taken_for_it(
         torn, assumed = files.notes
         assert "the last 4 bytes" in torn
         assert f"below offset {base.end_offset} is, and up to {story.end_offset - 1}" in assumed
+    story.snapshots.clear()
+    directory_of(story, tmp_path / "other")
+    with in_directory(HostDisk(), str(tmp_path / "other")) as files:
+        assert list(files.notes) == [
+            "a directory does not tell what is committed: up to "
+            f"{story.end_offset - 1} everything is taken for it"
+        ]
     with in_directory(HostDisk(), str(tmp_path), story.end_offset) as files:
         assert [note for note in files.notes if "committed" in note] == []
     with in_directory(HostDisk(), str(tmp_path), base.end_offset) as files:

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import Unfoldable
-from barnabas.metadata.history import BEGINNING, Base, Reach, Unreachable, image_at, reach
+from barnabas.metadata.history import (
+    BEGINNING,
+    Base,
+    Reach,
+    Unreachable,
+    image_at,
+    images_at,
+    reach,
+)
 from barnabas.metadata.image import EMPTY
 from barnabas.wire.metadata_records import decode_record
 from tests.metadata.histories import history
@@ -52,6 +60,28 @@ def test_a_snapshot_in_between_changes_nothing(seed: int, cuts: list[int]) -> No
         again = image_at(story, offset)
         # A snapshot bears the time of the last record in it, as the log does.
         assert again == image
+
+
+@pytest.mark.slow
+@given(SEEDS, st.lists(st.integers(1, 80), max_size=12), st.integers(0, 59), st.integers(0, 59))
+def test_two_images_at_once_are_those_of_their_offsets(
+    seed: int, cuts: list[int], one: int, other: int
+) -> None:
+    story, _ = told(seed, *cuts)
+    assert images_at(story, one, other) == (image_at(story, one), image_at(story, other))
+
+
+def test_an_image_that_ends_where_a_transaction_begins_leads_on_as_well() -> None:
+    story, _ = started()
+    first = story.say(topic("one", 7), BEGIN, topic("two", 8))
+    last = story.say(END, topic("three", 9))
+    before, after = images_at(story, first + 2, last + 1)
+    assert before.offset == first
+    assert not before.provenance.batch_aligned
+    assert after == image_at(story, last + 1)
+    for pair in ((0, last + 2), (last + 2, 0)):
+        with pytest.raises(Unreachable, match="not there yet"):
+            images_at(story, *pair)
 
 
 def test_what_is_inside_of_a_batch_is_answered_with_the_image_before_it() -> None:

@@ -46,6 +46,16 @@ def test_a_broker_that_stops_is_drained() -> None:
     assert told(story, 2)[0][1:] == ("drained", ["registered", "unfenced", "stopping", "drained"])
 
 
+def test_who_is_fenced_already_is_fenced_again() -> None:
+    # Kafka's controller does that to a broker that was drained, before it comes back.
+    story, epochs = started()
+    story.say(standing(2, epochs[2], in_controlled_shutdown=1))
+    story.say(standing(2, epochs[2], fenced=1))
+    story.say(standing(2, epochs[2], fenced=1))
+    words = [event.words for event in lives(story)[1].events[2:]]
+    assert words == ["began its controlled shutdown", "fenced, drained", "fenced again"]
+
+
 def test_another_life_replaces_the_one_before() -> None:
     story, epochs = started()
     epoch = story.say(registered(1, story.end_offset, incarnation=7))

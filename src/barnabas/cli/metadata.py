@@ -33,7 +33,7 @@ from barnabas.metadata.changes import directory_text, listed
 from barnabas.metadata.differences import Difference, differences
 from barnabas.metadata.explain import Change, explain
 from barnabas.metadata.faults import Unfoldable
-from barnabas.metadata.history import Reach, Unreachable, image_at, reach
+from barnabas.metadata.history import Reach, Unreachable, image_at, images_at, reach
 from barnabas.metadata.image import MetadataImage, Provenance
 from barnabas.metadata.lives import Life, lives
 from barnabas.metadata.paths import (
@@ -174,7 +174,7 @@ def answered(asked: argparse.Namespace, files: Files) -> Answer:
                 at = reach(files).last if asked.at is None else asked.at
                 return Shown.of(image_at(files, at), at, view, asked.path)
             case "diff":
-                before, after = image_at(files, asked.a), image_at(files, asked.b)
+                before, after = images_at(files, asked.a, asked.b)
                 return Changed(
                     before.provenance,
                     after.provenance,

@@ -63,9 +63,10 @@ class Files:
         """What has to be known about what is told."""
         found = [] if self._onlooker.torn is None else [str(self._onlooker.torn)]
         if self.committed < self.end_offset:
+            sure = f"what is below offset {self.committed} is, and " if self.committed else ""
             found.append(
-                "a directory does not tell what is committed: what is below offset "
-                f"{self.committed} is, and up to {self.end_offset - 1} it is taken for it"
+                f"a directory does not tell what is committed: {sure}up to {self.end_offset - 1} "
+                "everything is taken for it"
             )
         return found
 

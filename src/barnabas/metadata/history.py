@@ -105,6 +105,21 @@ def image_at(source: Source, offset: int) -> MetadataImage:
     return advanced(source, based(source, base), offset)
 
 
+def images_at(source: Source, one: int, other: int) -> tuple[MetadataImage, MetadataImage]:
+    """Return what everybody could see at two offsets.
+
+    The later is made from the earlier, so that the two share what nothing touched between them,
+    and comparing them costs no more than what did.
+    """
+    early, late = sorted((one, other))
+    reach(source).check(late)
+    before = image_at(source, early)
+    # An image may end where a transaction begins, amid a batch, from where no log can be read.
+    goes_on = before.provenance.batch_aligned
+    after = advanced(source, before, late) if goes_on else image_at(source, late)
+    return (before, after) if one <= other else (after, before)
+
+
 def based(source: Source, base: Base) -> MetadataImage:
     """Return the image that a base sums up."""
     if base == BEGINNING:

@@ -172,8 +172,12 @@ def changed(
 ) -> Iterator[tuple[str, str]]:
     """Yield what a record says of a registration that it did not say before."""
     if isinstance(record, FenceBrokerRecord) or FENCING[record.fenced]:
-        what = "drained" if before.in_controlled_shutdown else "fenced"
-        yield what, "fenced, drained" if what == "drained" else "fenced"
+        if before.fenced:
+            yield "fenced", "fenced again"
+        elif before.in_controlled_shutdown:
+            yield "drained", "fenced, drained"
+        else:
+            yield "fenced", "fenced"
     if isinstance(record, FenceBrokerRecord):
         return
     if FENCING[record.fenced] is False:
