@@ -1,5 +1,6 @@
 """``barnabas metadata``: what it prints, for people and programs, and what it refuses."""
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from barnabas.cli import metadata
 from barnabas.cli.metadata import LOOKS_MAX, fields, otherwise, spelled_out
 from barnabas.host.disk import HostDisk
+from barnabas.metadata import causes, changes, explain, lives
 from barnabas.model.ids import uuid_text
 from barnabas.wire.messages.stored.client_quota_record import ClientQuotaRecord
 from barnabas.wire.messages.stored.config_record import ConfigRecord
@@ -32,6 +34,8 @@ from tests.metadata.stories import (
     topic,
     uuid,
 )
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 class Asked:
@@ -380,6 +384,16 @@ def test_a_broker_that_never_was_and_a_cluster_without_brokers_are_told(command:
     command.tell(story)
     assert command.ask("brokers").lines == ["no broker has ever registered"]
     assert command.refused("brokers", "7") == "there was no broker 7 from offset 0 to 0"
+
+
+def test_the_reference_explains_every_cause_effect_and_event() -> None:
+    page = (ROOT / "docs/reference/metadata.md").read_text()
+    for module in (causes, changes, lives, explain):
+        text = inspect.getsource(module)
+        names = re.findall(r'(?:Cause|Effect|Event|_note)\([^"]*?"(\w+)"', text)
+        names += re.findall(r'yield "(\w+)", ', text)
+        assert names
+        assert [name for name in names if f"`{name}`" not in page] == []
 
 
 # --- what can be wrong ---------------------------------------------------------------------------
