@@ -123,7 +123,7 @@ class Controller:
         delta = Delta.between(before.image, loaded)
         image = delta.apply(loaded.provenance)
         self._fold = BatchFold(image)
-        self.states.on_loaded(before.moved(delta, image))
+        self.states.on_loaded(before.after(delta, image))
 
     async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Take what comes next."""
@@ -142,7 +142,7 @@ class Controller:
 
     def _follow(self, publication: Publication) -> None:
         committed = self.states.committed
-        self.states.on_folded(committed.moved(publication.delta, publication.image))
+        self.states.on_folded(committed.after(publication.delta, publication.image))
 
     # --- leading -----------------------------------------------------------------------------
 
