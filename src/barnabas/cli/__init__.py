@@ -7,6 +7,7 @@
 ``metadata_source``   where that is read: a directory, or a running quorum
 ``metadata_quorum``   describes the quorum, and changes who votes
 ``node``              is a node, until it is told to stop
+``printing``          lines for whoever may have read enough before the end
 ``storage``           formats a node's directories, and looks at them
 ``wire``              the protocol: APIs, layouts, bytes to JSON
 

@@ -27,6 +27,7 @@ from typing import Final, Protocol
 
 from barnabas.cli.metadata_quorum import addresses
 from barnabas.cli.metadata_source import Files, in_directory, in_quorum
+from barnabas.cli.printing import print_lines
 from barnabas.cli.record_contents import Json
 from barnabas.host.disk import HostDisk
 from barnabas.metadata.changes import directory_text, listed
@@ -84,12 +85,12 @@ def main(words: Sequence[str]) -> int:
         print(f"barnabas metadata: {why}", file=sys.stderr)
         return 1
     if asked.json:
-        print(json.dumps({**known.as_json(), **answer.as_json()}, ensure_ascii=False))
+        told = json.dumps({**known.as_json(), **answer.as_json()}, ensure_ascii=False)
+        print_lines([told])
         return 0
     for note in known.notes:
         print(f"barnabas metadata: {note}", file=sys.stderr)
-    for line in answer.lines():
-        print(line)
+    print_lines(answer.lines())
     return 0
 
 

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from barnabas.metadata.batches import unfoldable
 from barnabas.metadata.fold import LOG
+from barnabas.metadata.image import Provenance
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.checksum import Buffer
@@ -132,6 +133,11 @@ class Acts:
         if self._said:
             yield Act(tuple(self._said), self._changes)
         self._said, self._changes = [], 0
+
+
+def in_snapshot(place: Provenance) -> str:
+    """Say where a record of a snapshot stands, but for its number."""
+    return f"{place.snapshot_name}, record"
 
 
 def kind_of(data: Buffer, offset: int, where: str = IN_LOG) -> int:

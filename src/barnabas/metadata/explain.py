@@ -18,15 +18,14 @@ A topic that was deleted and made anew is two topics of one name; both are told,
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from barnabas.metadata.acts import OF_BROKERS, Act, Acts, Said, is_wanted, kind_of
+from barnabas.metadata.acts import OF_BROKERS, Act, Acts, Said, in_snapshot, is_wanted, kind_of
 from barnabas.metadata.batches import unfoldable
 from barnabas.metadata.causes import Cause, causes, told_causes
 from barnabas.metadata.changes import Effect, effects
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord
-from barnabas.metadata.history import BEGINNING, Source
+from barnabas.metadata.history import BEGINNING, Source, begun
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
-from barnabas.metadata.snapshot import last_contained_ms
 from barnabas.metadata.topics import PartitionRegistration
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
@@ -72,7 +71,7 @@ def explain(source: Source, topic: str, index: int) -> Iterator[Change]:
     """Yield what became of a partition, in order, as far back as the history reaches."""
     base, past = source.bases[0], Past(topic, index)
     if base != BEGINNING:
-        yield from past.begin(source.snapshot(base), base.last_offset, base.epoch)
+        yield from past.begin(*begun(source, base))
     for act in Acts(source.log(base.end_offset), past.matters):
         yield from past.take(act)
 
@@ -108,22 +107,19 @@ class Past:
             ConfigRecord.API_KEY, FeatureLevelRecord.API_KEY, ClearElrRecord.API_KEY,
         )  # fmt: skip
 
-    def begin(
-        self, batches: Iterator[OpenedBatch], last_offset: int, epoch: int
-    ) -> Iterator[Change]:
+    def begin(self, place: Provenance, batches: Iterator[OpenedBatch]) -> Iterator[Change]:
         """Take a snapshot; yield the partition if it is there."""
-        place = Provenance(last_offset, epoch, -1, batch_aligned=True)
-        append_ms = last_contained_ms(next(batches), place.snapshot_name)
+        where = in_snapshot(place)
         for batch in batches:
             for offset, data in enumerate(batch.values, batch.base_offset):
-                where = f"{place.snapshot_name}, record"
                 kind = kind_of(data, offset, where)
                 if is_wanted(self.matters, kind, data, offset, where):
-                    said = Said(offset, epoch, append_ms, data, where)
+                    said = Said(offset, place.epoch, place.append_ms, data, where)
                     self._replay(said, said.record())
         if (found := self.partition) is not None:
             topic_id, partition = found
-            yield Change("found", last_offset, epoch, append_ms, topic_id, None, partition)
+            at = (place.offset, place.epoch, place.append_ms)
+            yield Change("found", *at, topic_id, None, partition)
 
     def take(self, act: Act) -> Iterator[Change]:
         """Take what was said at once; yield the records of it that changed the partition."""

@@ -17,6 +17,7 @@ waits, or knows what a file is.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from barnabas.metadata.fold import BatchFold
@@ -124,13 +125,19 @@ def based(source: Source, base: Base) -> MetadataImage:
     """Return the image that a base sums up."""
     if base == BEGINNING:
         return EMPTY
-    batches = source.snapshot(base)
-    name = Provenance(base.last_offset, base.epoch, -1, batch_aligned=True).snapshot_name
-    append_ms = last_contained_ms(next(batches), name)
-    fold = SnapshotFold(Provenance(base.last_offset, base.epoch, append_ms, batch_aligned=True))
+    provenance, batches = begun(source, base)
+    fold = SnapshotFold(provenance)
     for batch in batches:
         fold.take(batch)
     return fold.image()
+
+
+def begun(source: Source, base: Base) -> tuple[Provenance, Iterator[OpenedBatch]]:
+    """Return where a snapshot ends, by its header as well, and the batches behind that."""
+    batches = source.snapshot(base)
+    place = Provenance(base.last_offset, base.epoch, -1, batch_aligned=True)
+    append_ms = last_contained_ms(next(batches), place.snapshot_name)
+    return replace(place, append_ms=append_ms), batches
 
 
 def advanced(source: Source, image: MetadataImage, offset: int) -> MetadataImage:

@@ -18,7 +18,7 @@ Fixed by Kafka's ClusterControlManager.java and BrokerHeartbeatManager.java.
 from collections.abc import Iterator
 from typing import Final, cast
 
-from barnabas.metadata.acts import OF_BROKERS, Acts, Said, kind_of
+from barnabas.metadata.acts import OF_BROKERS, Acts, Said, in_snapshot, kind_of
 from barnabas.metadata.batches import unfoldable
 from barnabas.metadata.cluster import (
     EMPTY,
@@ -30,9 +30,8 @@ from barnabas.metadata.cluster import (
     ClusterRecord,
 )
 from barnabas.metadata.faults import BadRecord
-from barnabas.metadata.history import BEGINNING, Source
+from barnabas.metadata.history import BEGINNING, Source, begun
 from barnabas.metadata.image import Provenance
-from barnabas.metadata.snapshot import last_contained_ms
 from barnabas.model.ids import uuid_text
 from barnabas.model.value import value
 from barnabas.records.checksum import Buffer
@@ -74,7 +73,7 @@ def lives(source: Source) -> list[Life]:
     """Return the lives of all brokers, by id and in order, as far back as the history reaches."""
     base, past = source.bases[0], Past()
     if base != BEGINNING:
-        past.begin(source.snapshot(base), base.last_offset, base.epoch)
+        past.begin(*begun(source, base))
     for act in Acts(source.log(base.end_offset), is_of_broker):
         for said in act.said:
             past.take(said)
@@ -94,18 +93,16 @@ class Past:
         self._events: Final[dict[int, list[Event]]] = {}
         self._ended: Final[list[Life]] = []
 
-    def begin(self, batches: Iterator[OpenedBatch], last_offset: int, epoch: int) -> None:
+    def begin(self, place: Provenance, batches: Iterator[OpenedBatch]) -> None:
         """Take a snapshot."""
-        name = Provenance(last_offset, epoch, -1, batch_aligned=True).snapshot_name
-        append_ms = last_contained_ms(next(batches), name)
-        where = f"{name}, record"
+        where, at = in_snapshot(place), (place.offset, place.epoch, place.append_ms)
         for batch in batches:
             for offset, data in enumerate(batch.values, batch.base_offset):
                 if kind_of(data, offset, where) in OF_BROKERS:
-                    self._replay(Said(offset, epoch, append_ms, data, where))
+                    self._replay(Said(offset, place.epoch, place.append_ms, data, where))
         for broker in self._image.brokers.values():
             words = f"in the snapshot: {standing(broker)}"
-            self._events[broker.id] = [Event("found", words, last_offset, epoch, append_ms)]
+            self._events[broker.id] = [Event("found", words, *at)]
 
     def take(self, said: Said) -> None:
         """Take what was said of a broker."""

@@ -24,6 +24,7 @@ Fixed by KafkaRaftLog.java and Snapshots.java; ``opening`` is how a replica read
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import zip_longest
 from typing import Final
 
@@ -108,12 +109,16 @@ class Onlooker:
             key=lambda snapshot: snapshot.rank,
         )
         """Oldest first."""
+        bases = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
         self._segments: Final[list[Segment]] = []
-        for base in sorted(base for name in names if (base := offset_of(name, LOG)) is not None):
-            file = disk.open(f"{self.path}/{segment_file(base, LOG)}", "read")
-            self._segments.append(Segment(base, file, file.size()))
-        self.end_offset: Final = self._measured(below)
-        """Where the log ends, or the newest snapshot if there is no log."""
+        with ExitStack() as undo:
+            undo.callback(self.close)
+            for base in bases:
+                file = disk.open(f"{self.path}/{segment_file(base, LOG)}", "read")
+                self._segments.append(Segment(base, file, file.size()))
+            self.end_offset: Final = self._measured(below)
+            """Where the log ends, or the newest snapshot if there is no log."""
+            undo.pop_all()
 
     @property
     def start_offset(self) -> int:
@@ -169,7 +174,7 @@ class Onlooker:
         newest = self.snapshots[-1].end_offset if self.snapshots else 0
         if not self._segments:
             return newest
-        last = self._segments.pop()
+        last = self._segments[-1]
         end, size = last.base_offset, 0
         try:
             for position, header, _, _ in batches_of(last):
@@ -180,7 +185,7 @@ class Onlooker:
             if next_sound(last.file, size + 1, now) < now:
                 raise
             self.torn = Torn(last.file.path, size, last.size_bytes - size, str(error.__cause__))
-        self._segments.append(Segment(last.base_offset, last.file, size))
+        self._segments[-1] = Segment(last.base_offset, last.file, size)
         return end if below is None else min(end, below)
 
 
