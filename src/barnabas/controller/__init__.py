@@ -27,9 +27,12 @@ Read in this order:
 ``topics``           what topics there are (``barnabas.controller.topics``)
 ``quotas``           how much clients may use (``barnabas.controller.quotas``)
 
+``activation``       what a new leader decides first (``barnabas.controller.activation``)
 ``refusals``         a request refused as a whole (``barnabas.controller.refusals``)
 ``presence``         a controller makes itself known
-``shell``            follows the log, decides in front (``barnabas.controller.shell``)
+``shell``            follows the log, decides while this node leads it
+``apis``             what is answered: one file for each API
+``handlers``         all of them, and envelopes (``barnabas.controller.handlers``)
 
 Non-obvious:
 
