@@ -77,7 +77,8 @@ def asked(brokers: dict[int, BrokerRegistration], before: dict[str, object], **t
             "directoriesLost",
             "broker 2 lost 1 of its 2 log directories",
         ),
-        (registered(2, 99), "registered", "broker 2 registered, in epoch 99"),
+        (registered(2, 99), "registered", "broker 2 registered anew, in epoch 99"),
+        (registered(9, 99), "registered", "broker 9 registered, in epoch 99"),
         (
             UnregisterBrokerRecord(broker_id=2, broker_epoch=2),
             "unregistered",
@@ -145,6 +146,8 @@ def test_only_a_leader_asks_for_another_isr() -> None:
     ends = {"replicas": (2, 3), "removing_replicas": (), "isr": (2, 3), "leader": 2}
     ends["directories"] = (uuid(20), uuid(30))
     assert asked(BROKERS, before, **ends) == told
+    # Even to a replica that was not in sync before it told so.
+    assert asked(BROKERS, {**before, "isr": (1, 3)}, **ends) == told
 
 
 def test_a_leader_tells_that_it_has_recovered() -> None:
@@ -170,10 +173,10 @@ def test_only_an_operator_asks_for_other_replicas() -> None:
 def test_elections_are_told_apart_by_whom_they_made_leader() -> None:
     assert asked(BROKERS, {"leader": 2}, leader=1).startswith("preferredElection: ")
     assert asked(BROKERS, {}, leader=2).startswith("election: ")
-    unclean = asked(BROKERS, {"isr": (1,), "leader": -1}, leader=3, isr=(3,))
-    assert unclean.startswith("uncleanElection: ")
+    unclean: dict[str, object] = {"leader": 3, "isr": (3,), "leader_recovery_state": 1}
+    assert asked(BROKERS, {"isr": (1,), "leader": -1}, **unclean).startswith("uncleanElection: ")
     # Even if somebody led: an operator may demand it.
-    assert asked(BROKERS, {"isr": (1,)}, leader=3, isr=(3,)).startswith("uncleanElection: ")
+    assert asked(BROKERS, {"isr": (1,)}, **unclean).startswith("uncleanElection: ")
 
 
 def test_a_broker_tells_where_its_replica_lies() -> None:

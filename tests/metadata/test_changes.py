@@ -46,7 +46,7 @@ def test_a_leader_that_was_in_sync_is_elected() -> None:
         "leaderElected": "leader 2 elected (1 led before)",
         "isrShrunk": "ISR shrunk by 1",
     }
-    back = what(after, registered(leader_epoch=6))
+    back = what(after, registered(leader_epoch=6, isr=(1,), recovery=RECOVERING))
     assert back["leaderElectedUnclean"].startswith("leader 1 elected, the preferred one, uncleanly")
     assert what(registered(leader=2), USUALLY) == {
         "leaderElected": "leader 1 elected, the preferred one (2 led before)"
@@ -113,6 +113,20 @@ def test_a_reassignment_begins_changes_and_is_completed() -> None:
         "isrGrown": "ISR grown by 4",
         "reassignmentCompleted": "reassignment completed",
         "replicasRemoved": "replicas removed from 2, 3",
+    }
+
+
+def test_who_joins_the_isr_and_is_elected_at_once_is_elected_cleanly() -> None:
+    # A leader that is reassigned away tells that its successor has caught up: the last it does.
+    before = registered(replicas=(4, 2, 1), adding=(4,), removing=(1,), isr=(1, 2))
+    after = registered(replicas=(4, 2), isr=(2, 4), leader=4, leader_epoch=5)
+    assert not is_unclean(before, after)
+    assert what(before, after) == {
+        "leaderElected": "leader 4 elected, the preferred one (1 led before)",
+        "isrShrunk": "ISR shrunk by 1",
+        "isrGrown": "ISR grown by 4",
+        "reassignmentCompleted": "reassignment completed",
+        "replicasRemoved": "replicas removed from 1",
     }
 
 

@@ -75,7 +75,8 @@ def told(offset: int, record: Message, brokers: Brokers) -> Iterator[Cause]:
         case UnregisterBrokerRecord(broker_id=broker):
             yield Cause("unregistered", f"broker {broker} was unregistered", broker, offset)
         case RegisterBrokerRecord(broker_id=broker, broker_epoch=epoch):
-            words = f"broker {broker} registered, in epoch {epoch}"
+            anew = " anew" if broker in brokers else ""
+            words = f"broker {broker} registered{anew}, in epoch {epoch}"
             yield Cause("registered", words, broker, offset)
         case ConfigRecord(name=name, value=text) if name in TELLING_CONFIGS:
             whose = resource_text(ConfigResource(record.resource_type, record.resource_name))

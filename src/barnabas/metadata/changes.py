@@ -6,7 +6,8 @@
 
 Each effect has a name for programs, the brokers it is about, and a sentence for people.  Whether an
 election was clean follows from the partition before: whoever was in the ISR has every committed
-record, and so has who was an eligible leader (KIP-966); anybody else may lack some.
+record, and so has who was an eligible leader (KIP-966); anybody else may lack some, and has to
+recover (KIP-704).
 
 Fixed by Kafka's PartitionChangeBuilder.java and PartitionReassignmentReplicas.java.
 """
@@ -14,7 +15,7 @@ Fixed by Kafka's PartitionChangeBuilder.java and PartitionReassignmentReplicas.j
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from barnabas.metadata.topics import NO_LEADER, RECOVERED, PartitionRegistration
+from barnabas.metadata.topics import NO_LEADER, RECOVERED, RECOVERING, PartitionRegistration
 from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.value import value
 
@@ -54,7 +55,7 @@ def of_leader(before: PartitionRegistration, after: PartitionRegistration) -> It
         past = "nobody led before" if old == NO_LEADER else f"{old} led before"
         if is_unclean(before, after):
             how, what = ", uncleanly: it was not in sync, so records may be lost", "Unclean"
-        elif new not in before.isr:
+        elif new in before.elr and new not in before.isr:
             how, what = ", of the eligible leaders", "Eligible"
         else:
             how, what = "", ""
@@ -72,9 +73,13 @@ def of_leader(before: PartitionRegistration, after: PartitionRegistration) -> It
 
 
 def is_unclean(before: PartitionRegistration, after: PartitionRegistration) -> bool:
-    """Tell whether somebody was elected who may lack committed records."""
-    leader = after.leader
-    return leader not in (before.leader, NO_LEADER, *before.isr, *before.elr)
+    """Tell whether somebody was elected who may lack committed records.
+
+    Such a leader has to recover.  One that does not may all the same have been out of the ISR: a
+    record that ends a reassignment lets the new replica in and elects it at once.
+    """
+    known = (before.leader, NO_LEADER, *before.isr, *before.elr)
+    return after.leader not in known and after.leader_recovery_state == RECOVERING
 
 
 def of_isr(before: PartitionRegistration, after: PartitionRegistration) -> Iterator[Effect]:
