@@ -318,7 +318,6 @@ def told(
             name=one.name,
             value=None if one.is_sensitive else one.text,
             read_only=one.is_read_only,
-            is_default=one.source is Source.DEFAULT,
             config_source=one.source,
             is_sensitive=one.is_sensitive,
             synonyms=[synonym(one, place) for place in one.synonyms]
