@@ -1,8 +1,8 @@
 """Brokers of Apache Kafka's under controllers of ours, while Kafka's own clients are at work.
 
-Three controllers, three brokers: they come to run, host topics, are frozen and thawed, restarted one
-after the other, and lose the controller that leads.  Whatever happens, the producer gives nothing
-up, and what it was told to be written is there, once and in its order.
+Three controllers, three brokers: they come to run, host topics, are frozen and thawed, restarted
+one after the other, and lose the controller that leads.  Whatever happens, the producer gives
+nothing up, and what it was told to be written is there, once and in its order.
 """
 
 from collections.abc import Iterator
@@ -75,8 +75,7 @@ def test_a_frozen_broker_is_fenced_and_others_lead_until_it_is_back(
     cluster: Cluster, topic: str
 ) -> None:
     registered = sum(
-        isinstance(each, RegisterBrokerRecord)
-        for each in records_of(cluster.controllers.leader())
+        isinstance(each, RegisterBrokerRecord) for each in records_of(cluster.controllers.leader())
     )
     with Work(cluster, topic) as work:
         broker = cluster.brokers[12]
