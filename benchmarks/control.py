@@ -57,7 +57,7 @@ from tests.compat.our_node import OurNode
 TOPICS: Final = 1_000
 PARTITIONS: Final = 3
 WARM_UP: Final = 300
-LINES: Final = 8
+LINES: Final = 32
 
 LED: Final = 10_000
 TAKEN: Final = 9_000

@@ -9,7 +9,15 @@ from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.configs import Kind
 from barnabas.model.errors import ErrorCode
 from barnabas.model.topic_configs import TOPIC_CONFIGS
-from barnabas.views.configs import Node, Source, describe, list_resources, of_topic
+from barnabas.views.configs import (
+    Layers,
+    Node,
+    Source,
+    describe,
+    list_resources,
+    of_topic,
+    of_topic_config,
+)
 from barnabas.wire.codec import decode, encode
 from barnabas.wire.messages.describe_configs import (
     DescribeConfigsRequest,
@@ -275,3 +283,12 @@ def test_who_may_not_describe_the_cluster_is_told_of_no_resources() -> None:
     response = list_resources(image(), [1], ListConfigResourcesRequest(), 1, NOBODY)
     assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert not response.config_resources
+
+
+def test_what_nobody_set_is_told_as_if_it_were_looked_for_everywhere() -> None:
+    found = image(setting(BROKER, "", "log.retention.ms", "7"))
+    own = {"segment.bytes": "1048577", "internal.segment.bytes": "5"}
+    layers = Layers(found, NODE)
+    assert list(of_topic(found, NODE, own)) == [
+        of_topic_config(config, layers, own) for _, config in sorted(TOPIC_CONFIGS.items())
+    ]
