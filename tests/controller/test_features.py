@@ -16,7 +16,7 @@ from barnabas.model.features import (
     KRAFT_VERSION,
     METADATA_VERSION,
     TRANSACTION_VERSION,
-    supported_features,
+    supported_levels,
 )
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.register_controller_record import RegisterControllerRecord
@@ -28,7 +28,7 @@ CONFIG = ControllerConfig(9, static={"min.insync.replicas": "2"})
 QUORUM = QuorumFacts(kraft_version=0, voters=(9,))
 ELR = ELIGIBLE_LEADER_REPLICAS_VERSION
 UP, SAFELY_DOWN, UNSAFELY_DOWN = Upgrade
-EVERYTHING = supported_features(unstable=True)
+EVERYTHING = supported_levels(unstable=True)
 
 
 def controller(node_id: int, features: Mapping[str, tuple[int, int]]) -> RegisterControllerRecord:

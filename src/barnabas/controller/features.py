@@ -42,7 +42,7 @@ from barnabas.model.features import (
     KRAFT_VERSION,
     METADATA_VERSION,
     check_needs,
-    supported_features,
+    supported_levels,
     version_of_level,
 )
 from barnabas.model.value import value
@@ -203,7 +203,7 @@ def check_supported(
     level: int,
 ) -> None:
     """Refuse a level that somebody in the cluster cannot work at."""
-    own = supported_features(UNSTABLE.flag(config.static))
+    own = supported_levels(UNSTABLE.flag(config.static))
     check_range(f"Local controller {config.node_id}", own.get(name, NOT_AT_ALL), name, level)
     cluster = state.image.cluster
     for broker_id, broker in sorted(cluster.brokers.items()):
