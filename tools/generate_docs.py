@@ -56,10 +56,10 @@ def configs() -> Iterator[str]:
     """Describe the configs."""
     yield "# Configs\n"
     yield MADE
-    yield "Kafka 4.3's configs by their names: what may be set, and what holds where nothing is. These"
-    yield "are judged when they are set and told when they are asked for, whether or not the part that"
-    yield "follows one is there yet. *Changes* says when a broker takes another value: never while it"
-    yield "runs, for itself alone, or for all brokers at once.\n"
+    yield "Kafka 4.3's configs by their names: what may be set, and what holds where nothing is."
+    yield "These are judged when they are set and told when they are asked for, whether or not the"
+    yield "part that follows one is there yet. *Changes* says when a broker takes another value:"
+    yield "never while it runs, for itself alone, or for all brokers at once.\n"
     for title, table in TABLES.items():
         brokers = table is BROKER_CONFIGS
         yield f"## Of {title}\n"
