@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch
+from barnabas.records.opened import OpenedBatch
 from benchmarks.report import spread
 from tests.compat.maven import class_path
 
@@ -39,7 +39,7 @@ STILL: Final = 0.1
 class KafkaImage:
     """A process that has a log, and folds it when it is told to."""
 
-    def __init__(self, batches: Sequence[CommittedBatch]) -> None:
+    def __init__(self, batches: Sequence[OpenedBatch]) -> None:
         self._java: Final = subprocess.Popen(
             ["java", *OPTIONS, "-cp", class_path(PROJECT), "barnabas.Speed"],
             stdin=subprocess.PIPE,
@@ -75,7 +75,7 @@ class KafkaImage:
         return figure
 
 
-def write_log(path: Path, batches: Sequence[CommittedBatch]) -> None:
+def write_log(path: Path, batches: Sequence[OpenedBatch]) -> None:
     """Write a log so that it can be read without a word about records."""
     with path.open("wb") as file:
         for batch in batches:

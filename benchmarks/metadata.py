@@ -17,13 +17,13 @@ from statistics import median
 from time import perf_counter
 from typing import Final, Literal
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.image import MetadataImage
 from barnabas.metadata.loader import Committed, HighWatermark, Install, MetadataLoader
 from barnabas.metadata.publication import Publisher
 from barnabas.metadata.snapshot import folded, read, values, written
 from barnabas.model.features import LATEST_PRODUCTION
 from barnabas.model.ids import Uuid
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.feature_level_record import FeatureLevelRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
@@ -73,7 +73,7 @@ def of_size(partitions: int, name: str, repetitions: int) -> Iterator[Row]:
         yield from replays(batches, kafka, name, repetitions)
 
 
-def remembered(batches: list[CommittedBatch]) -> tuple[MetadataLoader, int]:
+def remembered(batches: list[OpenedBatch]) -> tuple[MetadataLoader, int]:
     """Return a loader that has read a log, and by how many bytes the process has grown."""
     gc.collect()
     before = resident_bytes()
@@ -83,7 +83,7 @@ def remembered(batches: list[CommittedBatch]) -> tuple[MetadataLoader, int]:
 
 
 def replays(
-    batches: list[CommittedBatch], kafka: KafkaImage, name: str, repetitions: int
+    batches: list[OpenedBatch], kafka: KafkaImage, name: str, repetitions: int
 ) -> Iterator[Row]:
     """Replay a log, beside Kafka's loader, and beside decoding its records and no more."""
     records = sum(len(batch.values) for batch in batches)
@@ -238,7 +238,7 @@ def snapshots(
     yield row(case, "records/s", loaded, "more", "", kafka_loaded, KAFKA)
 
 
-def log(topics: int) -> Iterator[CommittedBatch]:
+def log(topics: int) -> Iterator[OpenedBatch]:
     """Yield a log that creates topics, a thousand records to a batch."""
     level = FeatureLevelRecord(name="metadata.version", feature_level=LATEST_PRODUCTION.level)
     gathered, offset = [encode_record(level, 0)], 0
@@ -283,21 +283,19 @@ def directory(broker: int) -> Uuid:
     return Uuid(broker.to_bytes(16))
 
 
-def batch(offset: int, values: list[bytes]) -> CommittedBatch:
+def batch(offset: int, values: list[bytes]) -> OpenedBatch:
     """Return a committed batch."""
-    return CommittedBatch(
-        offset, offset + len(values) - 1, 1, 0, sum(map(len, values)), list(values)
-    )
+    return OpenedBatch(offset, offset + len(values), 1, 0, sum(map(len, values)), list(values))
 
 
-def caught_up(batches: list[CommittedBatch]) -> MetadataLoader:
+def caught_up(batches: list[OpenedBatch]) -> MetadataLoader:
     """Return a loader that has read a log in commits of ten batches, and has a publisher."""
     loader = MetadataLoader()
     loader.step(Install((Publisher("reader"),)))
-    loader.step(HighWatermark(batches[-1].last_offset + 1))
+    loader.step(HighWatermark(batches[-1].end_offset))
     for first in range(0, len(batches), 10):
         loader.step(Committed(batches[first : first + 10]))
-    assert loader.image.offset == batches[-1].last_offset
+    assert loader.image.offset == batches[-1].end_offset - 1
     return loader
 
 
@@ -321,7 +319,7 @@ def published(loader: MetadataLoader, record: bytes) -> float:
     committed = batch(loader.image.offset + 1, [record])
 
     def publish() -> None:
-        loader.step(HighWatermark(committed.last_offset + 1))
+        loader.step(HighWatermark(committed.end_offset))
         loader.step(Committed((committed,)))
 
     return timed(publish)

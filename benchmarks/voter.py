@@ -31,9 +31,9 @@ from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.node.member import Member, open_member
 from barnabas.raft.config import RaftConfig
-from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+from barnabas.records.opened import OpenedBatch
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.statelog.decision import Decision
@@ -90,7 +90,7 @@ class Board:
         self.states = StateLog(member.quorum, Table(), partial(encode_record, version=0))
         member.quorum.listen(self)
 
-    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+    async def load(self, snapshot: SnapshotId, batches: Iterator[OpenedBatch]) -> None:
         """Take a snapshot."""
         table = Table()
         for batch in batches:
@@ -99,7 +99,7 @@ class Board:
         self.states.on_loaded(table)
         tell({"loaded": snapshot.end_offset, "at_ns": self._runtime.clock.now_ns()})
 
-    async def commit(self, batches: Sequence[Committed]) -> None:
+    async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Fold what is committed."""
         for batch in batches:
             self.states.on_committed(records_of(batch))
@@ -159,7 +159,7 @@ def put(record: ConfigRecord, table: Table) -> Decision[ConfigRecord, None]:
     return Decision((record,), None)
 
 
-def records_of(batch: Committed) -> list[ConfigRecord]:
+def records_of(batch: OpenedBatch) -> list[ConfigRecord]:
     """Return the records of a batch."""
     found = [decode_record(bytes(data))[0] for data in batch.values]
     return [record for record in found if isinstance(record, ConfigRecord)]

@@ -20,7 +20,7 @@ EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "manager"
 
 # Modules that only name things (protocols, words, tables of facts): nothing in them can be run.
 NOTHING_TO_RUN = {
-    "raft/effects", "raft/events", "raft/messages",
+    "raft/effects", "raft/events", "raft/listener", "raft/messages",
     "runtime/clock", "runtime/disk", "runtime/entropy", "runtime/network", "runtime/probes",
     "runtime/runtime",
 }  # fmt: skip
@@ -37,6 +37,8 @@ BROAD_EXCEPTS = {
     "src/barnabas/host/clock.py",
     "src/barnabas/host/connection.py",
     "src/barnabas/host/network.py",
+    # A subscriber that raises is reported to the loader, which decides whether the node can go on.
+    "src/barnabas/metadata/shell.py",
     # The same in the simulated world: the top of every handle, and of what an executor runs.
     "src/barnabas/sim/connection.py",
     "src/barnabas/sim/loop.py",

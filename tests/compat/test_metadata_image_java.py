@@ -12,11 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.publication import NO_LEADER_YET, Publication
 from barnabas.model.ids import Uuid
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
 from barnabas.wire.messages.stored.remove_user_scram_credential_record import (
@@ -45,7 +45,7 @@ class Told(NamedTuple):
     state: Plain
 
 
-def kafka(commits: list[list[CommittedBatch]]) -> list[list[list[Told]]]:
+def kafka(commits: list[list[OpenedBatch]]) -> list[list[list[Told]]]:
     """Put logs to Kafka, each as batches committed one by one; return what each log published."""
     questions: list[str] = []
     for commit in commits:
@@ -87,7 +87,7 @@ def published(log: list[list[Told]]) -> list[Told]:
     return [each for answer in log for each in answer]
 
 
-def ours(batches: list[CommittedBatch]) -> list[Told]:
+def ours(batches: list[OpenedBatch]) -> list[Told]:
     """Return what we publish of batches that were committed together."""
     folded, publications = BatchFold(EMPTY), list[Publication]()
     for each in batches:
@@ -114,7 +114,7 @@ def test_kafka_publishes_the_same_images_at_the_same_offsets() -> None:
     assert compared > 2 * HISTORIES
 
 
-def last_of(*batches: CommittedBatch) -> tuple[Plain, Plain]:
+def last_of(*batches: OpenedBatch) -> tuple[Plain, Plain]:
     """Return the last state that Kafka publishes of some batches, and that we do."""
     [log] = kafka([list(batches)])
     return published(log)[-1].state, ours(list(batches))[-1].state

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from random import Random
 from typing import Any, TypeVar
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.levels import (
     CONTROLLER_REGISTRATION,
     CORDONED_DIRECTORIES,
@@ -23,6 +22,7 @@ from barnabas.metadata.levels import (
 )
 from barnabas.model.features import LATEST_TESTING, MINIMUM_VERSION
 from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
@@ -86,13 +86,13 @@ class History:
         self.records.append(record)
         self.seen.append(seen)
 
-    def batch(self, begin: int, end: int, epoch: int = 1) -> CommittedBatch:
+    def batch(self, begin: int, end: int, epoch: int = 1) -> OpenedBatch:
         """Return the records from one offset to another as a batch."""
         values = self.values[begin:end]
         size = 61 + sum(map(len, values))
-        return CommittedBatch(begin, end - 1, epoch, 1_000 + end, size, values)
+        return OpenedBatch(begin, end, epoch, 1_000 + end, size, values)
 
-    def cut(self, *places: int, start: int = 0) -> list[CommittedBatch]:
+    def cut(self, *places: int, start: int = 0) -> list[OpenedBatch]:
         """Return the records in batches that end at these places, and at the end."""
         ends = [*sorted({place for place in places if start < place < len(self)}), len(self)]
         return [self.batch(a, b) for a, b in zip([start, *ends], ends, strict=False)]
@@ -466,8 +466,8 @@ class Historian:
 TRANSACTION = (BeginTransactionRecord, EndTransactionRecord, AbortTransactionRecord)
 
 
-def aligned(history: History, cuts: list[CommittedBatch]) -> Iterator[int]:
+def aligned(history: History, cuts: list[OpenedBatch]) -> Iterator[int]:
     """Yield the end offsets of batches at which a snapshot may end."""
     for batch in cuts:
-        if history.seen[batch.last_offset] is not None:
-            yield batch.last_offset + 1
+        if history.seen[batch.end_offset - 1] is not None:
+            yield batch.end_offset

@@ -7,9 +7,8 @@ a delta begins at the image it was given last, and leads to the one that comes w
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.faults import Fault
-from barnabas.metadata.image import EMPTY, MetadataImage
+from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
 from barnabas.metadata.loader import (
     Close,
     Committed,
@@ -25,7 +24,8 @@ from barnabas.metadata.loader import (
     TellLeader,
 )
 from barnabas.metadata.publication import LeaderAndEpoch, Publication, Publisher
-from barnabas.metadata.snapshot import fingerprint, read, written
+from barnabas.metadata.snapshot import fingerprint, folded, read, written
+from barnabas.records.opened import OpenedBatch
 
 
 class Fake:
@@ -108,9 +108,9 @@ class Shell:
                 pass
         return None
 
-    def commit(self, batches: Sequence[CommittedBatch], high_watermark: int | None = None) -> None:
+    def commit(self, batches: Sequence[OpenedBatch], high_watermark: int | None = None) -> None:
         """Hand over batches as the quorum does: first how far it is."""
-        known = batches[-1].last_offset + 1 if high_watermark is None else high_watermark
+        known = batches[-1].end_offset if high_watermark is None else high_watermark
         if known > (self.loader.high_watermark or 0):
             self.step(HighWatermark(known))
         self.step(Committed(batches))
@@ -120,4 +120,6 @@ class Shell:
         stored = read(b"".join(written(image)), image.provenance.snapshot_name)
         end = image.provenance.end_offset
         self.step(HighWatermark(max(high_watermark or end, self.loader.high_watermark or 0)))
-        self.step(SnapshotRead(end, image.provenance.epoch, stored.append_ms, stored.batches))
+        at = image.provenance
+        provenance = Provenance(at.offset, at.epoch, stored.append_ms, batch_aligned=True)
+        self.step(SnapshotRead(folded(stored.batches, provenance)))

@@ -2,26 +2,28 @@
 
 import pytest
 
-from barnabas.metadata.batches import CommittedBatch, committed_batches, unfoldable
+from barnabas.metadata.batches import committed_batches, unfoldable
 from barnabas.metadata.faults import BadRecord, Unfoldable
 from barnabas.model.errors import RemoteProtocolError
-from barnabas.records.builder import BLANK, built
 from barnabas.records.control import ControlType, control_batch
-from barnabas.records.record import Record
+from barnabas.records.opened import OpenedBatch
 from barnabas.records.snapshot import data_batch
 
 
 def test_a_batch_is_its_values_and_where_they_lie() -> None:
     data = data_batch(4, 2, 77, [b"one", b"two"])
     assert list(committed_batches(data, "here")) == [
-        CommittedBatch(4, 5, 2, 77, len(data), [b"one", b"two"])
+        OpenedBatch(4, 6, 2, 77, len(data), (b"one", b"two"))
     ]
 
 
 def test_a_control_batch_has_an_end_and_no_values() -> None:
     control = control_batch(6, 78, 3, (ControlType.LEADER_CHANGE, b"leader"))
     both = data_batch(4, 2, 77, [b"one", b"two"]) + control
-    assert list(committed_batches(both, "here"))[1] == CommittedBatch(6, 6, 3, 78, len(control), [])
+    said = ((ControlType.LEADER_CHANGE, b"leader"),)
+    assert list(committed_batches(both, "here"))[1] == OpenedBatch(
+        6, 7, 3, 78, len(control), (), said
+    )
 
 
 def test_damage_is_named_with_its_place_and_the_way_out() -> None:
@@ -29,12 +31,6 @@ def test_damage_is_named_with_its_place_and_the_way_out() -> None:
     data[-2] ^= 1
     with pytest.raises(Unfoldable, match=r"the file: record batch: .*; the file is damaged"):
         list(committed_batches(data, "the file"))
-
-
-def test_a_record_without_a_value_is_no_metadata() -> None:
-    empty = built(BLANK, [Record(0, 0, b"key", None)])
-    with pytest.raises(Unfoldable, match="record 0 has no value"):
-        list(committed_batches(empty, "the file"))
 
 
 def test_a_message_of_an_old_format_is_no_metadata_either() -> None:

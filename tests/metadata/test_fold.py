@@ -7,12 +7,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.faults import Unfoldable
 from barnabas.metadata.fold import TRANSACTION, BatchFold
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.publication import LeaderAndEpoch, LogManifest, Publication
 from barnabas.metadata.snapshot import fingerprint
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.codec import versions
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
@@ -50,13 +50,13 @@ def setting(name: str) -> ConfigRecord:
 A, B, C, D = (setting(name) for name in "abcd")
 
 
-def batch(offset: int, *records: Message, epoch: int = 1) -> CommittedBatch:
+def batch(offset: int, *records: Message, epoch: int = 1) -> OpenedBatch:
     """Return a batch of records that lies at an offset."""
     values = [encode_record(record, 0) for record in records]
-    return CommittedBatch(offset, offset + len(values) - 1, epoch, 5, 100, values)
+    return OpenedBatch(offset, offset + len(values), epoch, 5, 100, values)
 
 
-def published(*batches: CommittedBatch) -> list[Publication]:
+def published(*batches: OpenedBatch) -> list[Publication]:
     """Return what is published of batches that were committed together."""
     fold, publications = BatchFold(EMPTY), list[Publication]()
     for each in batches:
@@ -137,12 +137,12 @@ def test_a_snapshot_and_the_tail_behind_it_lead_where_the_log_leads(seed: int, d
     ends = list(aligned(log, batches))
     at = random.choice(ends)
     writer = Shell()
-    writer.commit([each for each in batches if each.last_offset < at])
+    writer.commit([each for each in batches if each.end_offset <= at])
     # One node comes with nothing, another was away for a while: a broker down across deletes.
     away = random.choice([0, *(end for end in ends if end < at)])
     fresh, returning = Shell(Fake("fresh")), Shell(Fake("returning"))
     if away:
-        returning.commit([each for each in batches if each.last_offset < away])
+        returning.commit([each for each in batches if each.end_offset <= away])
     for reader in (fresh, returning):
         reader.load(writer.image, len(log))
         assert fingerprint(reader.image) == fingerprint(writer.image)
@@ -173,7 +173,7 @@ def test_every_version_of_every_record_can_be_applied(record: type[Message], ver
         there.append(BEGIN)
     values = [*(encode_record(each, 0) for each in there), encode_record(record(), version)]
     fold = BatchFold(EMPTY)
-    begun = list(fold.load(CommittedBatch(0, len(values) - 1, 1, 0, 80, values), LEADER))
+    begun = list(fold.load(OpenedBatch(0, len(values), 1, 0, 80, values), LEADER))
     made = [*begun, *fold.flush(LEADER)][-1].image
     assert len(made.cluster.brokers) == (record is not UnregisterBrokerRecord)
     assert len(made.topics.topics) == (record is not RemoveTopicRecord)
@@ -233,7 +233,7 @@ def test_an_image_bears_the_epoch_of_its_own_last_record() -> None:
 
 
 def test_a_control_batch_moves_the_offset_and_nothing_else() -> None:
-    control = CommittedBatch(2, 2, 9, 6, 100, ())
+    control = OpenedBatch(2, 3, 9, 6, 100, ())
     [only] = published(batch(0, LEVEL, A), control)
     assert told([only]) == [(2, "a", True)]
     assert only.image.provenance.epoch == 9
@@ -266,18 +266,18 @@ def test_what_no_controller_would_write_is_named_with_its_offset(
 
 
 def test_a_record_of_a_later_release_is_named_with_the_way_out() -> None:
-    unknown = CommittedBatch(0, 1, 1, 0, 80, [encode_record(A, 0), b"\x01\x63\x00\x00"])
+    unknown = OpenedBatch(0, 2, 1, 0, 80, [encode_record(A, 0), b"\x01\x63\x00\x00"])
     with pytest.raises(
         Unfoldable, match=r"offset 1: metadata record of type 99: .*nobody knows; a newer release"
     ):
         published(unknown)
-    newer = CommittedBatch(0, 0, 1, 0, 80, [b"\x01\x04\x09\x00"])
+    newer = OpenedBatch(0, 1, 1, 0, 80, [b"\x01\x04\x09\x00"])
     with pytest.raises(Unfoldable, match=r"ConfigRecord: .*version 9; known are 0 to 0; a newer"):
         published(newer)
 
 
 def test_bytes_that_are_no_record_are_damage_and_no_later_release() -> None:
-    damaged = CommittedBatch(0, 0, 1, 0, 80, [b"\x07\x04\x00"])
+    damaged = OpenedBatch(0, 1, 1, 0, 80, [b"\x07\x04\x00"])
     with pytest.raises(Unfoldable, match="frame version 7; the file is damaged"):
         published(damaged)
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.metadata.batches import CommittedBatch
-from barnabas.metadata.image import EMPTY
+from barnabas.metadata.faults import Unfoldable
+from barnabas.metadata.image import EMPTY, Provenance
 from barnabas.metadata.loader import (
     Became,
     Committed,
@@ -22,6 +22,7 @@ from barnabas.metadata.loader import (
     PublisherFailed,
     Remove,
     SnapshotRead,
+    SnapshotUnreadable,
     StopAsked,
     Stopped,
     TellLeader,
@@ -31,7 +32,8 @@ from barnabas.metadata.publication import (
     Publisher,
     SnapshotManifest,
 )
-from barnabas.metadata.snapshot import fingerprint
+from barnabas.metadata.snapshot import fingerprint, folded
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.fence_broker_record import FenceBrokerRecord
 from tests.metadata.histories import History, history
 from tests.metadata.naive import plain
@@ -63,7 +65,7 @@ def test_nobody_is_told_anything_before_the_log_is_read_to_where_it_was_committe
 
 def test_the_gate_stays_shut_while_there_is_no_record_of_a_controller() -> None:
     shell = Shell(Fake("reader"))
-    shell.commit([CommittedBatch(0, 0, 1, 0, 80, ())])
+    shell.commit([OpenedBatch(0, 1, 1, 0, 80, ())])
     assert order(shell) == []
     shell.commit([batch(1, LEVEL)])
     assert order(shell) == [("reader", 1)]
@@ -200,7 +202,7 @@ def test_a_shell_whose_publishers_are_slow_tells_them_the_same_only_later(seed: 
     late = loader.step(Install((slow.publisher,)))
     for each in log.cut(*range(3, 30, 4)):
         shell.commit([each])
-        late += loader.step(HighWatermark(each.last_offset + 1)) + loader.step(Committed([each]))
+        late += loader.step(HighWatermark(each.end_offset)) + loader.step(Committed([each]))
     for effect in late:
         if isinstance(effect, Publish):
             slow.update(effect.publication, effect.introduction)
@@ -358,7 +360,9 @@ def test_a_snapshot_that_cannot_be_understood_stops_the_loader() -> None:
     shell.commit([batch(0, LEVEL)])
     shell.step(HighWatermark(10))
     before = fingerprint(shell.image)
-    shell.step(SnapshotRead(10, 2, 0, [batch(1, LEVEL, BEGIN)]))
+    with pytest.raises(Unfoldable) as unfoldable:
+        folded([batch(1, LEVEL, BEGIN)], Provenance(9, 2, 0, batch_aligned=True))
+    shell.step(SnapshotUnreadable(unfoldable.value.fault))
     [fault] = shell.faults
     assert str(fault).startswith(
         "00000000000000000010-0000000002.checkpoint, record 2: BeginTransactionRecord: "
@@ -371,7 +375,7 @@ def test_a_snapshot_of_what_is_known_already_is_a_mistake_of_who_hands_it_over()
     shell = Shell()
     shell.commit([batch(0, LEVEL, A)])
     with pytest.raises(AssertionError, match="a snapshot of 2"):
-        shell.step(SnapshotRead(2, 1, 0, []))
+        shell.step(SnapshotRead(folded([], Provenance(1, 1, 0, batch_aligned=True))))
 
 
 def test_effects_are_values_that_can_be_compared() -> None:

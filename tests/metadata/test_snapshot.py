@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import Unfoldable
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
@@ -25,6 +24,7 @@ from barnabas.metadata.snapshot import (
 from barnabas.model.features import LATEST_TESTING, MINIMUM_VERSION
 from barnabas.records.batch import batches
 from barnabas.records.control import ControlType, control_batch
+from barnabas.records.opened import OpenedBatch
 from barnabas.records.snapshot import data_batch, snapshot_footer_batch, snapshot_header_batch
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
@@ -175,7 +175,7 @@ def test_what_is_written_in_spite_of_a_loss_is_all_that_the_level_can_say(
     image = image_of(seed)
     lost: list[str] = []
     records = list(image_records(image, Form(level, lost.append)))
-    lesser = folded([CommittedBatch(0, len(records) - 1, 1, 0, 0, records)], image.provenance)
+    lesser = folded([OpenedBatch(0, len(records), 1, 0, 0, records)], image.provenance)
     assert lesser.features.metadata_version == level
     assert losses(lesser, level) == ()
     assert lesser.topics.names == image.topics.names

@@ -10,10 +10,10 @@ from barnabas.model.errors import Refused
 from barnabas.model.ids import Uuid
 from barnabas.node import member as seat
 from barnabas.raft.config import RaftConfig
-from barnabas.raft.listener import Committed
 from barnabas.raft.outline import SnapshotId
 from barnabas.raft.shell import Quorum
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
+from barnabas.records.opened import OpenedBatch
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.world import World
@@ -35,13 +35,13 @@ class Notes:
         self.told: list[tuple[int | None, int]] = []
         self.loaded: list[SnapshotId] = []
 
-    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+    async def load(self, snapshot: SnapshotId, batches: Iterator[OpenedBatch]) -> None:
         """Begin again with a snapshot."""
         self.loaded.append(snapshot)
         self.values = [text for batch in batches for text in texts(batch)]
         self.offsets = [snapshot.end_offset]
 
-    async def commit(self, batches: Sequence[Committed]) -> None:
+    async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Keep what is committed."""
         for batch in batches:
             self.values += texts(batch)
@@ -52,7 +52,7 @@ class Notes:
         self.told.append((leader_id, epoch))
 
 
-def texts(batch: Committed) -> list[str]:
+def texts(batch: OpenedBatch) -> list[str]:
     """Return the values of a batch as text."""
     return [bytes(value).decode() for value in batch.values]
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from barnabas.host.world import live
 from barnabas.log.health import DirectoryFailed
+from barnabas.metadata.faults import Unfoldable
 from barnabas.model.errors import CorruptLog, Misconfigured
 from barnabas.node.config import NodeConfig, node_config
 from barnabas.node.node import run_node
@@ -37,7 +38,7 @@ def main(words: Sequence[str]) -> int:
     try:
         config = node_config(parse_properties(Path(asked.config).read_bytes(), asked.config))
         asyncio.run(until_stopped(config))
-    except (Misconfigured, CorruptLog, DirectoryFailed, Contradiction, OSError) as why:
+    except (Misconfigured, CorruptLog, DirectoryFailed, Contradiction, Unfoldable, OSError) as why:
         print(f"barnabas node: {why}", file=sys.stderr)
         return 1
     return 0

@@ -31,11 +31,12 @@ Read in this order:
 ``fold``           batches into publications; metadata transactions
 ``loader``         the machine: catching up, publishers, faults (``barnabas.metadata.loader``)
 ``generator``      when a snapshot is due (``barnabas.metadata.generator``)
+``shell``          the loader and the generator at work, on the quorum's log
 
 Non-obvious:
 
-- Nothing here waits, reads a file or knows the time.  The shell that listens to the quorum feeds
-  the loader and performs what it says.
+- Nothing but the shell waits, and nothing reads a file.  The quorum hands batches to the shell,
+  which feeds the loader and performs what it says.
 - A part is touched by its own records only, and by no change of a feature's level: a level decides
   how an image is written, not what it is.  So two nodes whose builds differ hold the same image.
 - The only records that touch two parts are those that delete a topic, with its configs.

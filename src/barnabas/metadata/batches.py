@@ -1,22 +1,21 @@
-"""What the log hands over: committed batches, as bytes or already taken apart.
+"""What the log hands over: committed batches, and what to say of one that cannot be read.
 
-    bytes of the log, of a snapshot ──committed_batches──▶ CommittedBatch, CommittedBatch …
+    bytes of the log, of a snapshot ──committed_batches──▶ OpenedBatch, OpenedBatch …
 
 A batch is what a leader appended in one piece.  Its records are values without keys; a control
 batch (a new leader, the voters) has none for us and only moves the offset.  Decoding a value is
 left to whoever folds it, who knows what to do if that fails.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.model.errors import RemoteProtocolError
-from barnabas.model.value import value
 from barnabas.records.batch import CorruptBatch, OldFormat, batches, verify
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import UnsupportedCodec
-from barnabas.records.record import records
+from barnabas.records.opened import OpenedBatch, opened_at
 from barnabas.wire.metadata_records import read_frame, record_names
 
 GET_IT_ANEW: Final = (
@@ -25,45 +24,19 @@ GET_IT_ANEW: Final = (
 UPGRADE: Final = "a newer release wrote it: run that release here, or one that knows the record"
 
 
-@value
-class CommittedBatch:
-    """One batch of the metadata log, or of a snapshot."""
-
-    base_offset: int
-    last_offset: int
-    epoch: int
-    append_ms: int
-    size_bytes: int
-    values: Sequence[bytes]
-    """The records, none in a control batch."""
-
-
 def committed_batches(
     data: Buffer, where: str, way_out: str = GET_IT_ANEW
-) -> Iterator[CommittedBatch]:
+) -> Iterator[OpenedBatch]:
     """Yield the batches in some bytes of a log or a snapshot, each proved by its checksum."""
     try:
         for position, header in batches(data):
             verify(data, position, header)
-            values: list[bytes] = []
-            if not header.is_control:
-                for record in records(data, position, header):
-                    if record.value is None:
-                        raise CorruptBatch(f"record {record.offset} has no value")
-                    values.append(bytes(record.value))
-            yield CommittedBatch(
-                base_offset=header.base_offset,
-                last_offset=header.last_offset,
-                epoch=header.leader_epoch,
-                append_ms=header.max_timestamp,
-                size_bytes=header.size_bytes,
-                values=values,
-            )
+            yield opened_at(data, position, header)
     except (CorruptBatch, OldFormat, UnsupportedCodec) as error:
         raise Unfoldable(Fault(where, "record batch", str(error), way_out)) from error
 
 
-def unfoldable(where: str, data: bytes, error: RemoteProtocolError | BadRecord) -> Unfoldable:
+def unfoldable(where: str, data: Buffer, error: RemoteProtocolError | BadRecord) -> Unfoldable:
     """Return the fault of a record that cannot be read, or not be applied."""
     try:
         key = read_frame(data)[0]

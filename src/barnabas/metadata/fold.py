@@ -25,12 +25,13 @@ bears the epoch of the batch behind it.
 from collections.abc import Iterator
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch, unfoldable
+from barnabas.metadata.batches import unfoldable
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.image import MetadataImage, Provenance
 from barnabas.metadata.publication import LeaderAndEpoch, LogManifest, Publication
 from barnabas.model.errors import RemoteProtocolError
+from barnabas.records.opened import OpenedBatch
 from barnabas.wire.messages.stored.abort_transaction_record import AbortTransactionRecord
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
@@ -62,7 +63,7 @@ class BatchFold:
         """The offset that has to come next."""
         return self._reached.end_offset
 
-    def load(self, batch: CommittedBatch, leader: LeaderAndEpoch) -> Iterator[Publication]:
+    def load(self, batch: OpenedBatch, leader: LeaderAndEpoch) -> Iterator[Publication]:
         """Take a batch; yield what has to be published before a transaction in it."""
         start, offset = self.next_offset, batch.base_offset
         assert batch.base_offset == start, f"a batch at {batch.base_offset}, expected at {start}"
@@ -86,7 +87,7 @@ class BatchFold:
                 f"{LOG}, offset {offset}", batch.values[offset - start], error
             ) from error
         self._reached = Provenance(
-            batch.last_offset, batch.epoch, batch.append_ms, batch_aligned=True
+            batch.end_offset - 1, batch.epoch, batch.append_ms, batch_aligned=True
         )
         self._batches += 1
         self._size_bytes += batch.size_bytes

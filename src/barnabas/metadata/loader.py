@@ -25,14 +25,13 @@ Promises:
 Time plays no part here.  Fixed by Kafka's MetadataLoader.java.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from barnabas.metadata.batches import CommittedBatch
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import Fault, Unfoldable
 from barnabas.metadata.fold import BatchFold
-from barnabas.metadata.image import EMPTY, Provenance
+from barnabas.metadata.image import EMPTY, MetadataImage
 from barnabas.metadata.publication import (
     NO_LEADER_YET,
     LeaderAndEpoch,
@@ -40,8 +39,8 @@ from barnabas.metadata.publication import (
     Publisher,
     SnapshotManifest,
 )
-from barnabas.metadata.snapshot import folded
 from barnabas.model.value import value
+from barnabas.records.opened import OpenedBatch
 
 # --- What can happen --------------------------------------------------------------------------
 
@@ -57,18 +56,22 @@ class HighWatermark:
 class Committed:
     """Batches that are committed, in order, behind those of the last time."""
 
-    batches: Sequence[CommittedBatch]
+    batches: Sequence[OpenedBatch]
 
 
 @value
 class SnapshotRead:
     """A snapshot takes the place of all that was, because the log does not reach back to us."""
 
-    end_offset: int
-    epoch: int
-    append_ms: int
-    batches: Iterable[CommittedBatch]
-    """Read once, so that a large one need not be in memory at once."""
+    image: MetadataImage
+    """What is in it, folded from nothing."""
+
+
+@value
+class SnapshotUnreadable:
+    """A snapshot that should take the place of all that was cannot be understood."""
+
+    fault: Fault
 
 
 @value
@@ -109,6 +112,7 @@ Event: TypeAlias = (
     HighWatermark
     | Committed
     | SnapshotRead
+    | SnapshotUnreadable
     | LeaderChanged
     | Install
     | Remove
@@ -261,25 +265,27 @@ class MetadataLoader:
                     yield TellLeader(name, leader)
             case Committed(batches), _:
                 yield from self._committed(batches)
-            case SnapshotRead(), _:
-                yield from self._snapshot_read(event)
+            case SnapshotRead(image), _:
+                yield from self._snapshot_read(image)
+            case SnapshotUnreadable(fault), _:
+                yield from self._fail(fault)
 
-    def _committed(self, batches: Sequence[CommittedBatch]) -> Iterator[Effect]:
+    def _committed(self, batches: Sequence[OpenedBatch]) -> Iterator[Effect]:
         # All of it is folded before anything is told: a fault in the last record leaves no half.
         publications: list[Publication] = []
         for batch in batches:
-            self._is_committed(batch.last_offset)
+            self._is_committed(batch.end_offset - 1)
             publications += self._fold.load(batch, self.leader)
         publications += self._fold.flush(self.leader)
         for publication in publications:
             yield from self._publish(publication)
 
-    def _snapshot_read(self, event: SnapshotRead) -> Iterator[Effect]:
-        end = event.end_offset
+    def _snapshot_read(self, loaded: MetadataImage) -> Iterator[Effect]:
+        provenance = loaded.provenance
+        end = provenance.end_offset
         assert end > self._fold.next_offset, f"a snapshot of {end} after {self.image.provenance}"
-        self._is_committed(end - 1)
-        provenance = Provenance(end - 1, event.epoch, event.append_ms, batch_aligned=True)
-        loaded = folded(event.batches, provenance)
+        assert provenance.batch_aligned, f"a snapshot ends inside of a batch: {provenance}"
+        self._is_committed(provenance.offset)
         delta = Delta.between(self.image, loaded)
         # Applied to the old image rather than taken as loaded: the two share what is the same.
         image = delta.apply(provenance)

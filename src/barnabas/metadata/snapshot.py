@@ -21,7 +21,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from barnabas.metadata.batches import CommittedBatch, committed_batches, unfoldable
+from barnabas.metadata.batches import committed_batches, unfoldable
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.faults import BadRecord, Fault, Unfoldable
 from barnabas.metadata.image import EMPTY, MetadataImage, Provenance
@@ -29,10 +29,9 @@ from barnabas.metadata.levels import Form
 from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.features import LATEST_TESTING
 from barnabas.model.value import value
-from barnabas.records.batch import batches
 from barnabas.records.checksum import Buffer
-from barnabas.records.control import ControlType, control_type
-from barnabas.records.record import Record, records
+from barnabas.records.control import ControlType
+from barnabas.records.opened import OpenedBatch
 from barnabas.records.snapshot import snapshot_batches
 from barnabas.wire import codec
 from barnabas.wire.messages.stored.snapshot_footer_record import SnapshotFooterRecord
@@ -111,7 +110,7 @@ class StoredSnapshot:
 
     append_ms: int
     """When the last record in it was written."""
-    batches: tuple[CommittedBatch, ...]
+    batches: tuple[OpenedBatch, ...]
 
 
 def read(data: Buffer, name: str) -> StoredSnapshot:
@@ -120,19 +119,24 @@ def read(data: Buffer, name: str) -> StoredSnapshot:
     end = sum(batch.size_bytes for batch in found)
     if end != len(data):
         raise not_whole(name, f"a batch is cut short at {end} of {len(data)} bytes")
-    controls = list(control_records(data))
-    kinds = [kind for kind, _ in controls]
-    if not controls or kinds[0] is not ControlType.SNAPSHOT_HEADER:
-        raise not_whole(name, "it does not begin with a header")
-    if kinds[-1] is not ControlType.SNAPSHOT_FOOTER or controls[-1][1].offset != (
-        found[-1].last_offset
-    ):
+    if not found:
+        raise not_whole(name, "it is empty")
+    append_ms = last_contained_ms(found[0], name)
+    last = found[-1].controls
+    if not last or last[-1][0] is not ControlType.SNAPSHOT_FOOTER:
         raise not_whole(name, "it does not end with a footer")
+    return StoredSnapshot(append_ms, found)
+
+
+def last_contained_ms(first: OpenedBatch, name: str) -> int:
+    """Return when the last record of a snapshot was written, as its header tells."""
+    if not first.controls or first.controls[0][0] is not ControlType.SNAPSHOT_HEADER:
+        raise not_whole(name, "it does not begin with a header")
     try:
-        header = codec.decode(SnapshotHeaderRecord, 0, bytes(controls[0][1].value or b""))
+        header = codec.decode(SnapshotHeaderRecord, 0, first.controls[0][1])
     except RemoteProtocolError as error:
         raise not_whole(name, str(error)) from error
-    return StoredSnapshot(header.last_contained_log_timestamp, found)
+    return header.last_contained_log_timestamp
 
 
 def not_whole(name: str, why: str) -> Unfoldable:
@@ -140,24 +144,32 @@ def not_whole(name: str, why: str) -> Unfoldable:
     return Unfoldable(Fault(name, "snapshot", why, CUT_SHORT))
 
 
-def control_records(data: Buffer) -> Iterator[tuple[ControlType | None, Record]]:
-    """Yield the control records of a snapshot, whose batches have been proved."""
-    for position, header in batches(data):
-        if header.is_control:
-            for record in records(data, position, header):
-                yield control_type(record), record
+class SnapshotFold:
+    """The image in a snapshot, batch by batch: whoever reads a large one does other things, too."""
 
+    def __init__(self, provenance: Provenance) -> None:
+        self._provenance: Final = provenance
+        self._delta: Final = Delta(EMPTY)
 
-def folded(snapshot: Iterable[CommittedBatch], provenance: Provenance) -> MetadataImage:
-    """Return the image that a snapshot holds."""
-    delta, name = Delta(EMPTY), provenance.snapshot_name
-    for batch in snapshot:
+    def take(self, batch: OpenedBatch) -> None:
+        """Take the next batch."""
         offset = batch.base_offset
         try:
             for data in batch.values:
-                delta.replay(decode_record(data)[0])
+                self._delta.replay(decode_record(data)[0])
                 offset += 1
         except (RemoteProtocolError, BadRecord) as error:
-            bad = batch.values[offset - batch.base_offset]
-            raise unfoldable(f"{name}, record {offset}", bad, error) from error
-    return delta.apply(provenance)
+            where = f"{self._provenance.snapshot_name}, record {offset}"
+            raise unfoldable(where, batch.values[offset - batch.base_offset], error) from error
+
+    def image(self) -> MetadataImage:
+        """Return what the snapshot holds, when all of it was taken."""
+        return self._delta.apply(self._provenance)
+
+
+def folded(snapshot: Iterable[OpenedBatch], provenance: Provenance) -> MetadataImage:
+    """Return the image that a snapshot holds."""
+    fold = SnapshotFold(provenance)
+    for batch in snapshot:
+        fold.take(batch)
+    return fold.image()

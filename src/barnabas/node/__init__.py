@@ -11,6 +11,7 @@ Read in this order:
 ``format``               writing all this, before anything runs
 ``info``                 what is there, and what is wrong with it
 ``member``               one member of the quorum, put together
+``metadata``             what the cluster is, as the node follows it
 ``node``                 a node's life: its parts, in which order they come and go
 
 Non-obvious:

@@ -1,7 +1,7 @@
 """A node's life: who it is, which parts its roles need, and in which order they come and go.
 
-    identify the directories ─▶ metadata log, listeners, quorum ─▶ until it is stopped
-                                                                 ─▶ hand over, flush, end
+    identify the directories ─▶ metadata log, listeners, quorum ─▶ metadata ─▶ until it is stopped
+                                                                            ─▶ hand over, flush, end
 
 Being stopped is being cancelled: a leader tells the others that it goes, and everything that was
 written is made durable.  Being killed is an ordinary event, and recovery sees to it.
@@ -16,6 +16,7 @@ from barnabas.model.ids import uuid_text
 from barnabas.node.config import BROKER, NodeConfig
 from barnabas.node.member import open_member
 from barnabas.node.meta_properties import identify
+from barnabas.node.metadata import follow
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 
@@ -58,10 +59,12 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
         uuid_text(directory_id),
         ",".join(str(server.address) for server in member.servers),
     )
+    metadata = await follow(runtime, member.quorum, config)
     try:
         await asyncio.get_running_loop().create_future()
     finally:
         await member.close(HANDOVER_MS)
+        await metadata.stop()
         log.info("[node %s] stopped", config.node_id)
 
 

@@ -69,7 +69,7 @@ from barnabas.raft.events import (
     TimerFired,
     Unanswered,
 )
-from barnabas.raft.listener import Committed, Listener, committed_in
+from barnabas.raft.listener import Listener
 from barnabas.raft.messages import (
     Answer,
     Batches,
@@ -83,6 +83,7 @@ from barnabas.raft.outline import SnapshotId
 from barnabas.raft.serving import question_of, refusal_of, response_of
 from barnabas.raft.states import Leader, Resigned, State, leader_of, voted_in
 from barnabas.raft.storage import Storage
+from barnabas.records.opened import OpenedBatch, opened
 from barnabas.records.snapshot import BATCH_BYTES_MAX, RECORD_OVERHEAD_BYTES_MAX
 from barnabas.runtime.clock import Timer as ClockTimer
 from barnabas.runtime.disk import Buffer
@@ -558,17 +559,17 @@ class Feed:
             self.next_offset = snapshot.end_offset
             return True
         data = storage.read(self.next_offset, node.high_watermark, FEED_BYTES_MAX)
-        batches = tuple(committed_in(data))
+        batches = tuple(opened(data))
         assert batches, f"{quorum}: nothing at {self.next_offset}, below the high watermark"
         await self._listener.commit(batches)
         self.next_offset = batches[-1].end_offset
         return True
 
 
-def loaded(snapshot: Iterable[bytes]) -> Iterator[Committed]:
+def loaded(snapshot: Iterable[bytes]) -> Iterator[OpenedBatch]:
     """Yield the batches of a snapshot as a listener gets them."""
     for data in snapshot:
-        yield from committed_in(data)
+        yield from opened(data)
 
 
 def told(state: State, self_id: int) -> str:

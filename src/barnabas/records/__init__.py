@@ -12,6 +12,7 @@ Read in this order:
 ``validation``   what a leader refuses, with Kafka's codes
 ``control``      what brokers tell each other in a partition: ends of transactions, quorum news
 ``snapshot``     a snapshot of the metadata log: header, data, footer
+``opened``       a batch as values, for who folds a log
 ``compression``  four codecs at Kafka's framing, bounded; the door to their packages
 ``checksum``     CRC-32C, the door to the package that computes it
 ``legacy``       magic 0 and 1, read and never written

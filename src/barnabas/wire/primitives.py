@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from barnabas.model.errors import LocalProtocolError
 
-Buffer = bytes | memoryview
+Buffer = bytes | bytearray | memoryview
 """What can be read: at most one of them copies when sliced."""
 
 

@@ -28,13 +28,13 @@ from barnabas.raft.control_records import (
     voters_record,
 )
 from barnabas.raft.events import Alarm, TimerFired
-from barnabas.raft.listener import Committed
 from barnabas.raft.opening import METADATA_LOG
 from barnabas.raft.outline import BOOTSTRAP, SnapshotId
 from barnabas.raft.shell import Quorum
 from barnabas.raft.snapshot_files import snapshot_name
 from barnabas.raft.storage import Storage
 from barnabas.raft.voters import NO_VOTERS, RECONFIGURABLE, Endpoint, ReplicaKey, VoterSet
+from barnabas.records.opened import OpenedBatch
 from barnabas.records.snapshot import snapshot_batches
 from barnabas.runtime.disk import Disk
 from barnabas.runtime.network import Address
@@ -91,7 +91,7 @@ class Audience(Protocol):
         """Return how slow the listener of this process is now."""
         ...
 
-    def is_poisoned(self, name: str, committed: Committed) -> bool:
+    def is_poisoned(self, name: str, committed: OpenedBatch) -> bool:
         """Tell whether this replica cannot replay a batch this time."""
         ...
 
@@ -131,7 +131,7 @@ class Keeper:
         """The leader and epoch that it was told."""
         self.claims: Final[list[int]] = []
         """The epochs in which it was told that it leads."""
-        self.handed: tuple[Committed, ...] = ()
+        self.handed: tuple[OpenedBatch, ...] = ()
         self.bytes_since_snapshot = 0
         self.writing_snapshot = False
         self._runtime: Final = runtime
@@ -142,7 +142,7 @@ class Keeper:
 
     # --- what the quorum tells --------------------------------------------------------------
 
-    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+    async def load(self, snapshot: SnapshotId, batches: Iterator[OpenedBatch]) -> None:
         """Take a snapshot in place of everything before."""
         table = Table()
         for batch in batches:
@@ -154,7 +154,7 @@ class Keeper:
         self.bytes_since_snapshot = 0
         self._audience.listened(self._name, self, "load")
 
-    async def commit(self, batches: Sequence[Committed]) -> None:
+    async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Fold what comes next."""
         await self._dawdle()
         for batch in batches:
@@ -166,7 +166,7 @@ class Keeper:
             self.consider_snapshot(batch)
         self._runtime.probes.trace("table.committed", end=self.offset)
 
-    def replay(self, batch: Committed) -> None:
+    def replay(self, batch: OpenedBatch) -> None:
         """Fold one batch; what cannot be replayed ends the process (C-17)."""
         if self._audience.is_poisoned(self._name, batch):
             raise PoisonedError(f"nobody can replay the records from {batch.base_offset} on")
@@ -194,7 +194,7 @@ class Keeper:
 
     # --- snapshots ---------------------------------------------------------------------------
 
-    def consider_snapshot(self, batch: Committed) -> None:
+    def consider_snapshot(self, batch: OpenedBatch) -> None:
         """Write a snapshot of everything up to a batch if one is due, while all else goes on."""
         if self.writing_snapshot or self.bytes_since_snapshot < self._part.snapshot_bytes:
             return
@@ -233,11 +233,11 @@ class Latecomer:
         self.offset = 0
         self.known: tuple[int | None, int] | None = None
 
-    async def load(self, snapshot: SnapshotId, batches: Iterator[Committed]) -> None:
+    async def load(self, snapshot: SnapshotId, batches: Iterator[OpenedBatch]) -> None:
         """Take a snapshot."""
         self.offset = snapshot.end_offset
 
-    async def commit(self, batches: Sequence[Committed]) -> None:
+    async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Take what comes next."""
         self.offset = batches[-1].end_offset
 

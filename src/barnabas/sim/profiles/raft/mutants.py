@@ -15,7 +15,7 @@ from barnabas.raft import changes, elections, following, leading, progress, quor
 from barnabas.raft import replica as replicas
 from barnabas.raft.effects import AppendVoters, Effect, Reply, Truncate
 from barnabas.raft.events import Alarm
-from barnabas.raft.listener import Committed, Listener, committed_in
+from barnabas.raft.listener import Listener
 from barnabas.raft.messages import Fetch, Vote, VoterAnswer
 from barnabas.raft.outline import Diverges, Outline, SnapshotId
 from barnabas.raft.progress import Leadership
@@ -33,6 +33,7 @@ from barnabas.raft.states import (
 )
 from barnabas.raft.storage import Storage
 from barnabas.raft.voters import ReplicaKey, VoterSet
+from barnabas.records.opened import OpenedBatch, opened
 from barnabas.sim.profile import Mutant
 from barnabas.sim.profiles.raft.drive import Keeper, PoisonedError
 
@@ -269,7 +270,7 @@ async def hand_over_everything(self: Feed) -> bool:
         return bool(await ORIGINAL[Feed, "_hand_over"](self))
     if self.next_offset >= end:
         return False
-    batches = tuple(committed_in(quorum.storage.read(self.next_offset, end, FEED_BYTES_MAX)))
+    batches = tuple(opened(quorum.storage.read(self.next_offset, end, FEED_BYTES_MAX)))
     await self._listener.commit(batches)
     self.next_offset = batches[-1].end_offset
     return True
@@ -278,10 +279,10 @@ async def hand_over_everything(self: Feed) -> bool:
 # --- the state machine on the log ------------------------------------------------------------
 
 
-def snapshot_inside(self: Keeper, batch: Committed) -> None:
+def snapshot_inside(self: Keeper, batch: OpenedBatch) -> None:
     """MR-15: a snapshot ends with the last record but one of a batch."""
     if len(batch.values) > 1:
-        batch = Committed(
+        batch = OpenedBatch(
             batch.base_offset,
             batch.end_offset - 1,
             batch.epoch,
@@ -304,7 +305,7 @@ def resign_to_a_record(self: Keeper) -> None:
     ORIGINAL[Keeper, "resigned"](self)
 
 
-def skip_what_fails(self: Keeper, batch: Committed) -> None:
+def skip_what_fails(self: Keeper, batch: OpenedBatch) -> None:
     """MR-20: what cannot be replayed is left out."""
     try:
         ORIGINAL[Keeper, "replay"](self, batch)

@@ -14,9 +14,9 @@ from typing import Final
 from barnabas.log.health import DirectoryFailed
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.config import RaftConfig
-from barnabas.raft.listener import Committed
 from barnabas.raft.states import Leader
 from barnabas.raft.voters import NO_VOTERS, ReplicaKey, Voter, VoterSet
+from barnabas.records.opened import OpenedBatch
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.plan import Fault, Operation, Plan
@@ -154,7 +154,7 @@ class RaftScene:
         """Return how slow a listener is now."""
         return self._slow.get(name.partition(".")[0], 0)
 
-    def is_poisoned(self, name: str, committed: Committed) -> bool:
+    def is_poisoned(self, name: str, committed: OpenedBatch) -> bool:
         """Tell whether a replay fails; the same record can be replayed by the next life."""
         return self._poisoned.pop(name.partition(".")[0], "no") is None
 
