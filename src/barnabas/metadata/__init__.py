@@ -23,6 +23,7 @@ Read in this order:
 ``scram``            what users are recognised by
 ``tokens``           who may act for whom
 ``image``          the whole, as of one offset
+``paths``          that as a tree of paths, as Kafka's shell has it (``barnabas.metadata.paths``)
 ``delta``          what leads from one image to the next
 ``local_changes``  what that means to one broker (``barnabas.metadata.local_changes``)
 ``batches``        what the log hands over
