@@ -38,9 +38,9 @@ import org.apache.kafka.snapshot.Snapshots;
  * commit of its own. The answer is
  *
  * <pre>
- * image OFFSET EPOCH APPEND_MS ALIGNED   an image that was published, followed by
- * PATH&lt;tab&gt;TEXT                         each of its leaves
- * done                                   the end of the answer
+ * image OFFSET EPOCH ALIGNED   an image that was published, followed by
+ * PATH&lt;tab&gt;TEXT               each of its leaves
+ * done                         the end of the answer
  * </pre>
  *
  * where backslashes, line feeds and tabs are written as in Java.
@@ -124,7 +124,7 @@ public final class Tree {
     private void tell(MetadataImage image) {
         MetadataProvenance from = image.provenance();
         out.println("image " + from.lastContainedOffset() + " " + from.lastContainedEpoch() + " "
-            + from.lastContainedLogTimeMs() + " " + from.isOffsetBatchAligned());
+            + from.isOffsetBatchAligned());
         new MetadataImageNode(image).print(new Leaves());
     }
 
