@@ -27,4 +27,10 @@ Whole controllers of Apache Kafka on loopback, beside ours and among them (``jav
 - ``test_raft_answers``: asked anything, in the same role and on the same log, ours answers alike.
 - ``test_raft_member``: ours observes, votes and leads among Kafka's, and takes over directories.
 - ``test_raft_tools``: operators' tools of either on quorums of either.
+
+Kafka's metadata image and the nodes of its shell (``java-metadata/``):
+
+- ``test_metadata_image_java``: random histories, cut in any way, fold into the same images.
+- ``test_metadata_kafka``: the life of a whole cluster, followed over the network: our images are
+  what Kafka's shell prints at each offset, and Kafka reads our snapshots as its own.
 """

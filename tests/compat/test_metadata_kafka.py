@@ -97,6 +97,21 @@ def test_every_chapter_changes_what_it_is_about(story: Story) -> None:
     assert changed["downgrade"] >= {"features"}
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        *("fenced=true", "inControlledShutdown=true", "cordonedDirectories=[", "elr=[2]"),
+        *("addingReplicas=[2]", "removingReplicas=[1]", "leader=-1", "isr=[1]", "isr=[1, 2]"),
+        *("Optional[4.0-IV3]", "Optional[4.1-IV1]", "Optional[4.2-IV0]", "Optional[4.3-IV0]"),
+        *("patternType=PREFIXED", "permissionType=DENY", "operation=IDEMPOTENT_WRITE"),
+        *("tokenRequester=User:admin", "owner=User:bob", "iterations=5000", "2.097152E7"),
+    ],
+)
+def test_the_story_has_said(kafka: Mapping[int, Tree], said: str) -> None:
+    """What is never said is not compared either."""
+    assert any(said in text for tree in kafka.values() for text in tree.leaves.values())
+
+
 def test_our_image_is_kafkas_at_every_offset(story: Story, kafka: Mapping[int, Tree]) -> None:
     assert len(story.observer.images) > 3 * len(CHAPTERS)
     for offset, image in story.observer.images.items():
