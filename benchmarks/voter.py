@@ -55,11 +55,13 @@ class Table:
 
     rows: tuple[str, ...] = ()
 
-    def apply(self, record: ConfigRecord) -> "Table":
-        """Return the table with one value changed."""
-        at = int(record.name)
-        rows = [*self.rows, *("" for _ in range(at + 1 - len(self.rows)))]
-        rows[at] = record.value or ""
+    def apply(self, records: Sequence[ConfigRecord]) -> "Table":
+        """Return the table with some values changed."""
+        rows = list(self.rows)
+        for record in records:
+            at = int(record.name)
+            rows += ("" for _ in range(at + 1 - len(rows)))
+            rows[at] = record.value or ""
         return Table(tuple(rows))
 
 
@@ -94,8 +96,7 @@ class Board:
         """Take a snapshot."""
         table = Table()
         for batch in batches:
-            for record in records_of(batch):
-                table = table.apply(record)
+            table = table.apply(records_of(batch))
         self.states.on_loaded(table)
         tell({"loaded": snapshot.end_offset, "at_ns": self._runtime.clock.now_ns()})
 
@@ -154,7 +155,7 @@ class Board:
             self._tally, self._tally_ns = 0, now_ns
 
 
-def put(record: ConfigRecord, table: Table) -> Decision[ConfigRecord, None]:
+def put(record: ConfigRecord, table: Table, next_offset: int) -> Decision[ConfigRecord, None]:
     """Decide to change a value: nothing speaks against it."""
     return Decision((record,), None)
 

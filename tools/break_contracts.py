@@ -43,6 +43,7 @@ MESSAGES: Final = "Messages know how they are declared and nothing else"
 LOG: Final = "Log: the directory over what changes a log over the log over its parts"
 NODE: Final = "Node: what is done over what is read"
 METADATA: Final = "Metadata: the loader over the fold over the image over its parts"
+CONTROLLER: Final = "Controller: decisions over the state they are made on"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SPECS: Final = "A specification knows nothing of what it is compared with"
@@ -76,6 +77,9 @@ VIOLATIONS: Final = (
     Violation("records/record.py", "from barnabas.records import builder", RECORDS),
     Violation("records/control.py", "from barnabas.records import snapshot", RECORDS),
     Violation("records/validation.py", "import time", WORLD),
+    Violation("controller/state.py", "import asyncio", CORES),
+    Violation("controller/state.py", "import time", WORLD),
+    Violation("controller/config.py", "from barnabas.controller import state", CONTROLLER),
     Violation("wire/structs.py", "from barnabas.wire import codec", CYCLES),
     Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
     Violation("records/batch.py", "from barnabas.records import builder", RECORDS),

@@ -23,6 +23,11 @@ class HandLog:
         self.committed_offset = 0
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
 
+    @property
+    def end_offset(self) -> int:
+        """Everything that was appended."""
+        return sum(len(batch) for batch in self.batches)
+
     def append(self, epoch: int, values: Sequence[bytes]) -> int:
         """Append, or refuse as somebody who does not lead."""
         if not self.leads or epoch != EPOCH:
@@ -30,7 +35,7 @@ class HandLog:
         if sum(map(len, values)) > 100:
             raise Refused(ErrorCode.RECORD_LIST_TOO_LARGE, "too large")
         self.batches.append(values)
-        return sum(len(batch) for batch in self.batches)
+        return self.end_offset
 
     async def committed(self, epoch: int, end_offset: int) -> None:
         """Wait for a test to commit."""
@@ -94,7 +99,7 @@ def test_records_of_one_decision_are_one_batch() -> None:
         log = HandLog()
         states = leading(log)
         both = Decision(("a", "b"), "NONE")
-        reply = asyncio.ensure_future(states.submit(lambda topics: both))
+        reply = asyncio.ensure_future(states.submit(lambda topics, offset: both))
         await asyncio.sleep(0)
         log.commit(2)
         assert await reply == "NONE"
@@ -150,6 +155,33 @@ def test_a_leader_that_was_deposed_and_not_told_yet_is_refused_and_keeps_its_sta
         assert states.pending == Topics()
 
     asyncio.run(story())
+
+
+def test_what_decides_is_told_where_its_first_record_will_stand() -> None:
+    async def story() -> None:
+        log = HandLog()
+        states = leading(log)
+        told: list[int] = []
+
+        def both(_: Topics, offset: int) -> Decision[str, str]:
+            told.append(offset)
+            return Decision((f"{offset}", f"{offset + 1}"), "NONE")
+
+        replies = [asyncio.ensure_future(states.submit(both)) for _ in range(2)]
+        await asyncio.sleep(0)
+        log.commit(4)
+        assert [await reply for reply in replies] == ["NONE", "NONE"]
+        assert told == [0, 2]
+
+    asyncio.run(story())
+
+
+def test_a_state_that_somebody_else_folds_is_taken_as_it_is() -> None:
+    states = leading(HandLog())
+    states.on_folded(Topics(("a",)))
+    assert (states.committed.names, states.pending.names) == (("a",), ())
+    states.on_resigned()
+    assert states.pending == states.committed
 
 
 def test_followers_fold_what_is_committed() -> None:

@@ -193,6 +193,11 @@ class Quorum:
         return self.node.high_watermark
 
     @property
+    def end_offset(self) -> int:
+        """Where the log ends, and what a leader appends next lands."""
+        return self.node.outline.end_offset
+
+    @property
     def is_moving(self) -> bool:
         """Whether the disk does something that the node has done already."""
         return self._in_disk

@@ -1,5 +1,6 @@
 """What a decision is: the records that would make it true, and the reply if they do."""
 
+from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from barnabas.model.value import value
@@ -10,10 +11,10 @@ ReplyT = TypeVar("ReplyT")
 
 
 class State(Protocol[RecordT_contra]):
-    """A state is the fold of a log: the only way to another state is a record."""
+    """A state is the fold of a log: the only way to another state are records."""
 
-    def apply(self: "StateT", record: RecordT_contra) -> "StateT":
-        """Return the state after this record; every committed record has one."""
+    def apply(self: "StateT", records: Sequence[RecordT_contra]) -> "StateT":
+        """Return the state after these records; whatever is committed has one."""
         ...
 
 

@@ -30,7 +30,7 @@ def keeper(
 
 def test_another_table_is_noticed_and_one_that_comes_too_early() -> None:
     ghost = Ghost()
-    ghost.tables[5], ghost.committed_end = Table().apply(entry("a", "1")), 5
+    ghost.tables[5], ghost.committed_end = Table().apply([entry("a", "1")]), 5
     of = life(node=FakeNode(high_watermark=5))
     HandedOver(ghost).listened(of, keeper(table=ghost.tables[5]))
     for offset, table in ((5, Table()), (6, ghost.tables[5]), (4, ghost.tables[5])):

@@ -17,7 +17,7 @@ def test_what_is_committed_is_folded_into_a_table() -> None:
     ghost = Ghost()
     records = [entry("a", "1"), entry("b", "2")]
     ghost.commit(batch(0, 2), data_batch(0, 1, 0, [encode(each) for each in records]), "n1.1")
-    assert ghost.tables[2] == Table().apply(records[0]).apply(records[1])
+    assert ghost.tables[2] == Table().apply(records)
     assert ghost.values == {"1": 2, "2": 2}
     assert ghost.is_boundary(2)
     assert not ghost.is_boundary(1)

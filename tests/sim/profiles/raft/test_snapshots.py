@@ -22,7 +22,7 @@ from barnabas.sim.world import Violation
 from tests.sim.profiles.raft.steps import FakeNode, facts, life, step
 
 FOLLOWS = Follower(3, 2, ())
-TABLE = Table().apply(entry("a", "1"))
+TABLE = Table().apply([entry("a", "1")])
 
 
 def stored(table: Table = TABLE) -> bytes:

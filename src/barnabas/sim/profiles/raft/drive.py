@@ -107,6 +107,11 @@ class Appender:
         self._quorum: Final = quorum
         self.appended = 0
 
+    @property
+    def end_offset(self) -> int:
+        """Where the log ends."""
+        return self._quorum.end_offset
+
     def append(self, epoch: int, values: Sequence[bytes]) -> int:
         """Append one batch."""
         end_offset = self._quorum.append(epoch, values)
@@ -146,8 +151,7 @@ class Keeper:
         """Take a snapshot in place of everything before."""
         table = Table()
         for batch in batches:
-            for each in batch.values:
-                table = table.apply(entry_of(each))
+            table = table.apply([entry_of(each) for each in batch.values])
         await self._dawdle()
         self.states.on_loaded(table)
         self.offset = snapshot.end_offset
@@ -220,7 +224,7 @@ class Keeper:
         before = self.appender.appended
         records = tuple(entry(key, text) for text in texts)
         try:
-            await self.states.submit(lambda _: Decision(records, None))
+            await self.states.submit(lambda _, __: Decision(records, None))
         except Refused:
             return "unknown" if self.appender.appended > before else "refused"
         return "done"

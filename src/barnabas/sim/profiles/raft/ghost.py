@@ -126,7 +126,7 @@ class Ghost:
             for record in records(data, 0, header_at(data)):
                 entry = entry_of(bytes(record.value or b""))
                 self.values[entry.value or ""] = batch.end
-                table = table.apply(entry)
+                table = table.apply([entry])
         self.committed_end = batch.end
         self.tables[batch.end] = table
 

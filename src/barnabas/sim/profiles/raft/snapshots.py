@@ -29,7 +29,7 @@ def table_in(data: bytes) -> Table | None:
                 if header.is_control:
                     kinds.append(control_type(record))
                 else:
-                    table = table.apply(entry_of(bytes(record.value or b"")))
+                    table = table.apply([entry_of(bytes(record.value or b""))])
     except CorruptBatch:
         return None
     whole = len(kinds) >= 2 and kinds[0] is ControlType.SNAPSHOT_HEADER

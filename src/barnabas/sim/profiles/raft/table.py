@@ -6,7 +6,7 @@ order: two replicas that skipped, repeated or swapped a record differ for ever, 
 were overwritten since.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Final
 from zlib import crc32
@@ -32,13 +32,17 @@ class Table:
     rows: Mapping[str, str] = field(default_factory=dict)
     digest: int = 0
 
-    def apply(self, entry: ConfigRecord) -> "Table":
-        """Return the table with one more value."""
-        text = entry.value or ""
-        if entry.name == DIGEST:
-            return Table(self.rows, int(text))
-        digest = crc32(f"{entry.name}={text}".encode(), self.digest)
-        return Table({**self.rows, entry.name: text}, digest)
+    def apply(self, entries: Sequence[ConfigRecord]) -> "Table":
+        """Return the table with some more values."""
+        rows, digest = dict(self.rows), self.digest
+        for entry in entries:
+            text = entry.value or ""
+            if entry.name == DIGEST:
+                digest = int(text)
+            else:
+                digest = crc32(f"{entry.name}={text}".encode(), digest)
+                rows[entry.name] = text
+        return Table(rows, digest)
 
     def entries(self) -> Iterator[ConfigRecord]:
         """Yield the records that make this table of an empty one: the content of a snapshot."""
