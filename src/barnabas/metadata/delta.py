@@ -28,11 +28,13 @@ from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.features import FeaturesDelta
 from barnabas.metadata.image import MetadataImage, Provenance
 from barnabas.metadata.levels import LevelChange
+from barnabas.metadata.partition_bytes import plain_partition
 from barnabas.metadata.producer_ids import ProducerIdsDelta
 from barnabas.metadata.quotas import ClientQuotasDelta
 from barnabas.metadata.scram import ScramDelta
 from barnabas.metadata.tokens import DelegationTokensDelta
 from barnabas.metadata.topics import TopicsDelta
+from barnabas.records.checksum import Buffer
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.broker_registration_change_record import (
     BrokerRegistrationChangeRecord,
@@ -158,6 +160,17 @@ class Delta:
         except KeyError:
             replay = self._replays[kind] = self._replay_of(kind)
         replay(record)
+
+    def replay_plain(self, data: Buffer) -> bool:
+        """Take a committed record if it is a plain partition; tell whether it was."""
+        plain = plain_partition(data)
+        if plain is None:
+            return False
+        topics = self.topics
+        if topics is None:
+            topics = self.topics = TopicsDelta(self.image.topics)
+        topics.put(*plain)
+        return True
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the image afterwards, which ends where the provenance says."""

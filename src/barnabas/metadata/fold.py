@@ -70,17 +70,18 @@ class BatchFold:
         assert batch.epoch >= self._reached.epoch, f"{batch.epoch} after {self._reached.epoch}"
         try:
             for data in batch.values:
-                record, _ = decode_record(data)
-                if type(record) not in TRANSACTION:
-                    self._delta.replay(record)
-                else:
-                    if offset > batch.base_offset:
-                        self._reached = Provenance(
-                            offset - 1, batch.epoch, batch.append_ms, batch_aligned=False
-                        )
-                    if type(record) is BeginTransactionRecord and self._has_news():
-                        yield self._published(leader)
-                    self._turn(record)
+                if not self._delta.replay_plain(data):
+                    record, _ = decode_record(data)
+                    if type(record) not in TRANSACTION:
+                        self._delta.replay(record)
+                    else:
+                        if offset > start:
+                            self._reached = Provenance(
+                                offset - 1, batch.epoch, batch.append_ms, batch_aligned=False
+                            )
+                        if type(record) is BeginTransactionRecord and self._has_news():
+                            yield self._published(leader)
+                        self._turn(record)
                 offset += 1
         except (RemoteProtocolError, BadRecord) as error:
             raise unfoldable(

@@ -156,7 +156,8 @@ class SnapshotFold:
         offset = batch.base_offset
         try:
             for data in batch.values:
-                self._delta.replay(decode_record(data)[0])
+                if not self._delta.replay_plain(data):
+                    self._delta.replay(decode_record(data)[0])
                 offset += 1
         except (RemoteProtocolError, BadRecord) as error:
             where = f"{self._provenance.snapshot_name}, record {offset}"
