@@ -24,7 +24,6 @@ Read in this order:
 ``scram``            what users are recognised by
 ``tokens``           who may act for whom
 ``image``          the whole, as of one offset
-``paths``          that as a tree of paths, as Kafka's shell has it (``barnabas.metadata.paths``)
 ``delta``          what leads from one image to the next
 ``local_changes``  what that means to one broker (``barnabas.metadata.local_changes``)
 ``batches``        what the log hands over
@@ -34,6 +33,17 @@ Read in this order:
 ``loader``         the machine: catching up, publishers, faults (``barnabas.metadata.loader``)
 ``generator``      when a snapshot is due (``barnabas.metadata.generator``)
 ``shell``          the loader and the generator at work, on the quorum's log
+
+and then what looks back, for operators (``barnabas.cli.metadata``):
+
+``paths``          an image as a tree of paths, as Kafka's shell has it
+``history``        the image at any offset that can be reached
+``differences``    what lies between two images, path by path
+``acts``           which records were said at once, so that one is the cause of others
+``changes``        what became of a partition, in words
+``causes``         why
+``explain``        both, for each record that changed a partition
+``lives``          the same for brokers: registered, unfenced, fenced, drained, replaced
 
 Non-obvious:
 

@@ -137,6 +137,14 @@ def leaves(node: Node, at: Path = ()) -> Iterator[tuple[Path, str]]:
             yield from leaves(child, (*at, name))
 
 
+def at_path(root: Node, path: Path) -> Node | None:
+    """Go down a tree; None if there is no such place."""
+    found: Node | None = root
+    for name in path:
+        found = found.child(name) if isinstance(found, Directory) else None
+    return found
+
+
 def tree(image: MetadataImage, view: View) -> Directory:
     """Return the tree of an image; its root holds ``image`` and nothing else."""
     return fixed({"image": lambda: image_tree(image, view)})
