@@ -32,5 +32,6 @@ Kafka's metadata image and the nodes of its shell (``java-metadata/``):
 
 - ``test_metadata_image_java``: random histories, cut in any way, fold into the same images.
 - ``test_metadata_kafka``: the life of a whole cluster, followed over the network: our images are
-  what Kafka's shell prints at each offset, and Kafka reads our snapshots as its own.
+  what Kafka's shell prints at each offset, Kafka reads our snapshots as its own, and ``barnabas
+  metadata`` tells the same of the directories alone.
 """
