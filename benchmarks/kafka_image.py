@@ -1,6 +1,6 @@
 """Apache Kafka's metadata image, measured in a Java process of its own beside ours.
 
-    with KafkaImage(batches) as kafka:
+    with KafkaImage(log) as kafka:
         kafka.figure("replay")                 one measurement, by Kafka's own loader
         warmed(lambda: kafka.figure("replay"))
 
@@ -9,14 +9,12 @@ It is given the same log byte for byte.  While we are measured it does nothing.
 """
 
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from struct import Struct
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final
 
-from barnabas.records.opened import OpenedBatch
 from benchmarks.report import spread
 from tests.compat.maven import class_path
 
@@ -25,9 +23,6 @@ PROJECT: Final = Path(__file__).parent.parent / "tests" / "compat" / "java-metad
 # Room for two images of a million partitions and the log; the collector is the one that Kafka's
 # own scripts choose.
 OPTIONS: Final = ("-Xmx4g", "-XX:+UseG1GC")
-
-BATCH: Final = Struct(">qiqi")
-LENGTH: Final = Struct(">i")
 
 # A virtual machine compiles what it runs often: its figures fall for a while and then stand still.
 WARM_S: Final = 3.0
@@ -39,7 +34,7 @@ STILL: Final = 0.1
 class KafkaImage:
     """A process that has a log, and folds it when it is told to."""
 
-    def __init__(self, batches: Sequence[OpenedBatch]) -> None:
+    def __init__(self, log: bytes) -> None:
         self._java: Final = subprocess.Popen(
             ["java", *OPTIONS, "-cp", class_path(PROJECT), "barnabas.Speed"],
             stdin=subprocess.PIPE,
@@ -48,9 +43,9 @@ class KafkaImage:
         )
         with TemporaryDirectory() as place:
             path = Path(place, "log")
-            write_log(path, batches)
+            path.write_bytes(log)
             taken = self.figure("log", str(path))
-        assert taken == sum(len(batch.values) for batch in batches), f"Kafka has {taken} records"
+        assert taken == len(log), f"Kafka has {taken} of {len(log)} bytes"
 
     def __enter__(self) -> "KafkaImage":
         return self
@@ -73,16 +68,6 @@ class KafkaImage:
         """Order a measurement that has one figure."""
         [figure] = self.figures(*words)
         return figure
-
-
-def write_log(path: Path, batches: Sequence[OpenedBatch]) -> None:
-    """Write a log so that it can be read without a word about records."""
-    with path.open("wb") as file:
-        for batch in batches:
-            head = BATCH.pack(batch.base_offset, batch.epoch, batch.append_ms, len(batch.values))
-            file.write(head)
-            for value in batch.values:
-                file.write(LENGTH.pack(len(value)) + value)
 
 
 def warmed(measure: Callable[[], float]) -> None:

@@ -1,9 +1,6 @@
 package barnabas;
 
-import java.io.BufferedInputStream;
 import java.io.BufferedReader;
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.ByteBuffer;
@@ -38,6 +35,7 @@ import org.apache.kafka.metadata.SupportedConfigChecker;
 import org.apache.kafka.raft.Batch;
 import org.apache.kafka.raft.LeaderAndEpoch;
 import org.apache.kafka.raft.internals.BatchMemoryPool;
+import org.apache.kafka.raft.internals.RecordsIterator;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.common.OffsetAndEpoch;
 import org.apache.kafka.snapshot.RawSnapshotReader;
@@ -50,7 +48,7 @@ import org.apache.kafka.snapshot.RecordsSnapshotWriter;
  * measurement, and is answered by a line of figures.
  *
  * <pre>
- * log FILE                take a log into memory, as bytes       records in it
+ * log FILE                take a segment of a log into memory    its size in bytes
  * keep                    fold it, and keep the image            bytes that the heap has grown by
  * replay                  fold it, and forget the image          seconds
  * changes VALUE,VALUE…    commit each record, and publish it     nanoseconds of each
@@ -59,9 +57,6 @@ import org.apache.kafka.snapshot.RecordsSnapshotWriter;
  * write                   a snapshot, into memory                seconds
  * read                    that snapshot                          seconds
  * </pre>
- *
- * A batch in FILE is its base offset (long), epoch (int), append time (long), the number of its
- * records (int), and each record as its length (int) and its bytes.
  */
 public final class Speed {
     /** How many batches are committed together, as in the bench that asks. */
@@ -74,9 +69,7 @@ public final class Speed {
 
     private static final MetadataRecordSerde SERDE = new MetadataRecordSerde();
 
-    private record Stored(long baseOffset, int epoch, long appendMs, byte[][] values) { }
-
-    private final List<Stored> log = new ArrayList<>();
+    private ByteBuffer log;
     private MetadataBatchLoader loader;
     private MetadataImage published = MetadataImage.EMPTY;
     private volatile MetadataImage image = MetadataImage.EMPTY;
@@ -103,7 +96,7 @@ public final class Speed {
                 MetadataImage replayed = replayed(newLoader(false));
                 double seconds = since(started) / 1e9;
                 published = MetadataImage.EMPTY;
-                if (replayed.offset() != lastOffset()) throw new AssertionError(replayed.offset());
+                if (replayed.topics().topicsById().isEmpty()) throw new AssertionError("no topics");
                 yield "" + seconds;
             }
             case "changes" -> {
@@ -132,38 +125,22 @@ public final class Speed {
     // --- Replaying -------------------------------------------------------------------------------
 
     private int taken(Path file) throws IOException {
-        int records = 0;
-        try (var in = new DataInputStream(new BufferedInputStream(Files.newInputStream(file)))) {
-            while (true) {
-                long baseOffset;
-                try {
-                    baseOffset = in.readLong();
-                } catch (EOFException end) {
-                    return records;
-                }
-                int epoch = in.readInt();
-                long appendMs = in.readLong();
-                byte[][] values = new byte[in.readInt()][];
-                for (int index = 0; index < values.length; index++) {
-                    values[index] = in.readNBytes(in.readInt());
-                }
-                log.add(new Stored(baseOffset, epoch, appendMs, values));
-                records += values.length;
-            }
-        }
+        log = ByteBuffer.wrap(Files.readAllBytes(file));
+        return log.remaining();
     }
 
-    private long lastOffset() {
-        Stored last = log.get(log.size() - 1);
-        return last.baseOffset + last.values.length - 1;
-    }
-
-    /** Fold the log as a node does that starts: from bytes, some batches to a publication. */
+    /** Fold the log as a node does that starts: from its bytes, some batches to a publication. */
     private MetadataImage replayed(MetadataBatchLoader folding) {
-        for (int index = 0; index < log.size(); index++) {
-            folding.loadBatch(decoded(log.get(index)), LeaderAndEpoch.UNKNOWN);
-            if (index % COMMITTED_TOGETHER == COMMITTED_TOGETHER - 1 || index == log.size() - 1) {
-                folding.maybeFlushBatches(LeaderAndEpoch.UNKNOWN, true);
+        int count = 0;
+        try (var batches = new RecordsIterator<>(
+                MemoryRecords.readableRecords(log.duplicate()), SERDE, BufferSupplier.create(),
+                BATCH_BYTES, true, new LogContext())) {
+            while (batches.hasNext()) {
+                folding.loadBatch(batches.next(), LeaderAndEpoch.UNKNOWN);
+                count++;
+                if (count % COMMITTED_TOGETHER == 0 || !batches.hasNext()) {
+                    folding.maybeFlushBatches(LeaderAndEpoch.UNKNOWN, true);
+                }
             }
         }
         return published;
@@ -179,16 +156,6 @@ public final class Speed {
                 if (forReaders) image = next;
             },
             SupportedConfigChecker.TRUE);
-    }
-
-    private static Batch<ApiMessageAndVersion> decoded(Stored batch) {
-        List<ApiMessageAndVersion> records = new ArrayList<>(batch.values.length);
-        int size = 0;
-        for (byte[] value : batch.values) {
-            records.add(SERDE.read(new ByteBufferAccessor(ByteBuffer.wrap(value)), value.length));
-            size += value.length;
-        }
-        return Batch.data(batch.baseOffset, batch.epoch, batch.appendMs, size, records);
     }
 
     private long kept() {
@@ -220,9 +187,12 @@ public final class Speed {
     /** Commit one more record; return the nanoseconds from its bytes to the image of readers. */
     private long changed(byte[] value) {
         long offset = image.offset() + 1;
-        Stored batch = new Stored(offset, 1, 0, new byte[][] {value});
         long started = System.nanoTime();
-        loader.loadBatch(decoded(batch), LeaderAndEpoch.UNKNOWN);
+        ApiMessageAndVersion record =
+            SERDE.read(new ByteBufferAccessor(ByteBuffer.wrap(value)), value.length);
+        Batch<ApiMessageAndVersion> batch =
+            Batch.data(offset, 1, 0, value.length, List.of(record));
+        loader.loadBatch(batch, LeaderAndEpoch.UNKNOWN);
         loader.maybeFlushBatches(LeaderAndEpoch.UNKNOWN, true);
         long took = since(started);
         if (image.offset() != offset) throw new AssertionError(image.offset());
