@@ -37,7 +37,7 @@ def opened(data: Buffer) -> Iterator[OpenedBatch]:
 
 def opened_at(data: Buffer, position: int, header: BatchHeader) -> OpenedBatch:
     """Open the batch at a position of some data."""
-    values: Sequence[Buffer] = ()
+    values: tuple[Buffer, ...] = ()
     controls: tuple[tuple[ControlType, Buffer], ...] = ()
     if header.is_control:
         inside = records(data, position, header)
@@ -47,7 +47,7 @@ def opened_at(data: Buffer, position: int, header: BatchHeader) -> OpenedBatch:
     else:
         # A record without a value says nothing; whoever decodes it finds that.
         # One copy of them all: of bytes, slices are cheaper to take and to decode than of a view.
-        values = values_in(bytes(body_of(data, position, header)), header)
+        values = tuple(values_in(bytes(body_of(data, position, header)), header))
     return OpenedBatch(
         header.base_offset,
         header.next_offset,
