@@ -14,6 +14,7 @@ from barnabas.model.errors import RemoteProtocolError
 from barnabas.model.ids import Uuid
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
+from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
 from barnabas.wire.messages.stored.topic_record import TopicRecord
 from barnabas.wire.metadata_records import decode_record, encode_record
 
@@ -143,21 +144,44 @@ def test_a_change_is_left_to_the_long_way() -> None:
     assert plain_partition(encode_record(change, VERSION)) is None
 
 
-def test_a_delta_takes_a_plain_partition_and_says_so() -> None:
+def test_a_delta_takes_plain_partitions_up_to_something_else() -> None:
     delta, twin = Delta(EMPTY), Delta(EMPTY)
     for each in (delta, twin):
         each.replay(TopicRecord(name="orders", topic_id=TOPIC))
-    data = encode_record(PLAIN, VERSION)
-    assert delta.replay_plain(data)
-    assert not delta.replay_plain(encode_record(TopicRecord(), 0))
+    plain, other = encode_record(PLAIN, VERSION), encode_record(TopicRecord(), 0)
+    assert delta.replay_plain([other, plain, plain, other, plain], 1) == 3
+    assert delta.replay_plain([other, plain, plain, other, plain], 3) == 3
+    assert delta.replay_plain([other, plain, plain, other, plain], 4) == 5
+    assert delta.replay_plain([], 0) == 0
     twin.replay(PLAIN)
     place = EMPTY.provenance
     assert delta.apply(place) == twin.apply(place)
 
 
-def test_a_plain_partition_of_no_topic_is_refused_as_the_long_way_does() -> None:
-    with pytest.raises(BadRecord, match="there is no topic of id"):
-        Delta(EMPTY).replay_plain(encode_record(PLAIN, VERSION))
+def test_partitions_of_many_topics_come_to_each_of_them() -> None:
+    delta = Delta(EMPTY)
+    names = {Uuid(bytes([number] * 16)): f"topic-{number}" for number in range(3)}
+    for topic_id, name in names.items():
+        delta.replay(TopicRecord(name=name, topic_id=topic_id))
+    values = [
+        encode_record(PartitionRecord(topic_id=topic_id, partition_id=n, directories=()), 2)
+        for n in range(2)
+        for topic_id in names
+    ]
+    assert delta.replay_plain(values, 0) == len(values)
+    image = delta.apply(EMPTY.provenance)
+    assert [sorted(topic.stored) for topic in image.topics.topics.values()] == [[0, 1]] * 3
+
+
+def test_a_partition_of_a_topic_that_is_not_there_is_left_to_be_refused() -> None:
+    values = [encode_record(PLAIN, VERSION)]
+    assert Delta(EMPTY).replay_plain(values, 0) == 0
+    created = Delta(EMPTY)
+    created.replay(TopicRecord(name="orders", topic_id=TOPIC))
+    gone = Delta(created.apply(EMPTY.provenance))
+    assert gone.replay_plain(values, 0) == 1
+    gone.replay(RemoveTopicRecord(topic_id=TOPIC))
+    assert gone.replay_plain(values, 0) == 0
 
 
 def test_what_is_remembered_is_bounded() -> None:

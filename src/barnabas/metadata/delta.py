@@ -18,7 +18,7 @@ topic that is not there for example, raises ``BadRecord``, and the delta is of n
 Fixed by Kafka's MetadataDelta.java.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from barnabas.metadata.acls import AclsDelta
@@ -33,7 +33,8 @@ from barnabas.metadata.producer_ids import ProducerIdsDelta
 from barnabas.metadata.quotas import ClientQuotasDelta
 from barnabas.metadata.scram import ScramDelta
 from barnabas.metadata.tokens import DelegationTokensDelta
-from barnabas.metadata.topics import TopicsDelta
+from barnabas.metadata.topics import Stored, TopicsDelta
+from barnabas.model.ids import Uuid
 from barnabas.records.checksum import Buffer
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.broker_registration_change_record import (
@@ -161,16 +162,26 @@ class Delta:
             replay = self._replays[kind] = self._replay_of(kind)
         replay(record)
 
-    def replay_plain(self, data: Buffer) -> bool:
-        """Take a committed record if it is a plain partition; tell whether it was."""
-        plain = plain_partition(data)
-        if plain is None:
-            return False
-        topics = self.topics
-        if topics is None:
-            topics = self.topics = TopicsDelta(self.image.topics)
-        topics.put(*plain)
-        return True
+    def replay_plain(self, values: Sequence[Buffer], start: int) -> int:
+        """Take plain partitions from a record on, while there are any; return where they end.
+
+        One of a topic that is not there ends them, too: ``replay`` will say so.
+        """
+        known: Uuid | None = None
+        changes: dict[int, Stored | None] = {}
+        for at in range(start, len(values)):
+            plain = plain_partition(values[at])
+            if plain is None:
+                return at
+            topic_id, index, partition = plain
+            if topic_id != known:
+                topics = self.topics = self.topics or TopicsDelta(self.image.topics)
+                topic = topics.changes_of(topic_id)
+                if topic is None:
+                    return at
+                known, changes = topic_id, topic.changes
+            changes[index] = partition
+        return len(values)
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the image afterwards, which ends where the provenance says."""
