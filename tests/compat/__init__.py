@@ -27,7 +27,7 @@ Whole controllers of Apache Kafka on loopback, beside ours and among them (``jav
 - ``test_raft_answers``: asked anything, in the same role and on the same log, ours answers alike.
 - ``test_raft_member``: ours observes, votes and leads among Kafka's, and takes over directories.
 - ``test_raft_tools``: operators' tools of either on quorums of either.
-<<<<<<< HEAD
+- ``test_control_broker``: our broker registers with Kafka's controllers, lives and leaves.
 
 Kafka's metadata image and the nodes of its shell (``java-metadata/``):
 
@@ -35,7 +35,4 @@ Kafka's metadata image and the nodes of its shell (``java-metadata/``):
 - ``test_metadata_kafka``: the life of a whole cluster, followed over the network: our images are
   what Kafka's shell prints at each offset, Kafka reads our snapshots as its own, and ``barnabas
   metadata`` tells the same of the directories alone.
-=======
-- ``test_control_broker``: our broker registers with Kafka's controllers, lives and leaves.
->>>>>>> main
 """
