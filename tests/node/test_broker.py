@@ -6,7 +6,7 @@ from barnabas.broker.shell import BrokerFailed
 from barnabas.metadata.shell import MetadataShell
 from barnabas.model.ids import Uuid
 from barnabas.net.peers import Peers
-from barnabas.node.broker import BrokerRole, controller_of, open_broker
+from barnabas.node.broker import BrokerRole, open_broker
 from barnabas.node.config import NodeConfig, node_config
 from barnabas.node.directories import claim
 from barnabas.node.metadata import follow
@@ -112,15 +112,6 @@ def test_a_session_that_one_late_heartbeat_ends_is_told(caplog: pytest.LogCaptur
     with caplog.at_level("ERROR"):
         run_in_world(main)
     assert "broker.heartbeat.interval.ms=5000 leaves less than two heartbeats" in caplog.text
-
-
-def test_the_controller_is_who_leads_the_quorum_be_it_this_node() -> None:
-    async def main(runtime: Runtime) -> None:
-        member = await opened(runtime)
-        assert controller_of(member.quorum) == Address("here", 9093)
-        await member.close(1_000)
-
-    run_in_world(main)
 
 
 def test_a_controller_that_decides_nothing_about_brokers_is_named() -> None:

@@ -10,6 +10,9 @@ Read in this order:
 ``initial_controllers``  the first voters, as an operator writes them
 ``format``               writing all this, before anything runs
 ``info``                 what is there, and what is wrong with it
+``leader``               where the active controller is
+``features``             what ApiVersions tells of levels
+``controller``           what the controller is told, and how it is known
 ``member``               one member of the quorum, put together
 ``metadata``             what the cluster is, as the node follows it
 ``directories``          the broker's log directories: claimed together, marked together

@@ -16,14 +16,13 @@ from typing import Final
 
 from barnabas.broker.shell import Broker
 from barnabas.metadata.shell import MetadataShell
-from barnabas.model.features import KRAFT_VERSION, METADATA_VERSION, supported_levels
 from barnabas.net.server import Server, serve
 from barnabas.net.versions import Features
 from barnabas.node.config import NodeConfig
 from barnabas.node.directories import LogDirectories
+from barnabas.node.features import told_features
+from barnabas.node.leader import controller_of
 from barnabas.raft.shell import Quorum
-from barnabas.raft.states import Follower, Leader
-from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.apis import ApiKey, ServedApis
 
@@ -77,7 +76,10 @@ async def open_broker(
             config.name, beat_ms, session_ms,
         )  # fmt: skip
     served = ServedApis("broker", [ApiKey.API_VERSIONS])
-    features = partial(told_features, config, quorum, metadata)
+
+    def features() -> Features:
+        return told_features(quorum, metadata.image, config.unstable_features)
+
     servers = {
         listener.name: await serve(
             runtime, listener.bound, served, {}, name=listener.name, features=features
@@ -90,37 +92,3 @@ async def open_broker(
     broker.start()
     await metadata.install(broker)
     return BrokerRole(broker, servers, directories)
-
-
-def controller_of(quorum: Quorum) -> Address | str:
-    """Return where the active controller is, who leads the quorum; or why nobody can tell."""
-    node, place = quorum.node, None
-    match node.state:
-        case Leader():
-            place = node.address(quorum.config.endpoints)
-        case Follower(endpoints=endpoints):
-            place = node.address(endpoints)
-        case _ if node.is_foreign:
-            return (
-                f"the controllers are of another cluster than this node, whose directories say "
-                f"{quorum.config.cluster_id}; point controller.quorum.bootstrap.servers at its "
-                f"own, or format anew"
-            )
-        case _:
-            pass
-    return place or "nobody is known to lead the quorum"
-
-
-def told_features(config: NodeConfig, quorum: Quorum, metadata: MetadataShell) -> Features:
-    """Return what ApiVersions tells: what this build can do, and what the cluster has agreed on."""
-    image = metadata.image
-    finalized = dict(image.features.levels)
-    if image.features.metadata_version is not None:
-        finalized[METADATA_VERSION] = image.features.metadata_version
-    finalized[KRAFT_VERSION] = quorum.node.voters.version
-    supported = supported_levels(config.unstable_features)
-    return Features(
-        {name: range(least, most + 1) for name, (least, most) in supported.items()},
-        finalized,
-        image.offset,
-    )

@@ -178,6 +178,8 @@ class NodeConfig:
     quorum: Mapping[str, int]
     """The numbers of ``controller.quorum.…``, by the rest of their names."""
     auto_join: bool
+    static: Mapping[str, str]
+    """The properties file, for whoever reads configs of brokers and topics in it."""
 
     @property
     def directories(self) -> tuple[str, ...]:
@@ -368,6 +370,7 @@ def node_config(lines: Mapping[str, str]) -> NodeConfig:
             for name, (default, least) in QUORUM_NUMBERS.items()
         },
         auto_join=settings.flag("controller.quorum.auto.join.enable", False),
+        static=settings.lines,
     )
     check_roles(config)
     return config

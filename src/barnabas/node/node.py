@@ -17,6 +17,7 @@ from typing import Final
 from barnabas.model.ids import uuid_text
 from barnabas.node.broker import open_broker
 from barnabas.node.config import NodeConfig
+from barnabas.node.controller import mind_of, presence
 from barnabas.node.directories import claim
 from barnabas.node.member import open_member
 from barnabas.node.meta_properties import identify
@@ -57,6 +58,7 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
             config.configured_voters,
             log=config.metadata_log,
             claims=config.metadata_log_dir not in directories.opened,
+            mind=mind_of(runtime, config, identity.cluster_id) if config.is_controller else None,
         )
         log.info(
             "[node %s] started cluster=%s directory=%s listening=%s",
@@ -68,6 +70,10 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
         metadata = await follow(runtime, member.quorum, config)
         ending.push_async_callback(metadata.stop)
         ending.push_async_callback(member.close, HANDOVER_MS)
+        if config.is_controller:
+            await metadata.install(
+                presence(runtime, config, raft.endpoints, member.quorum, member.peers)
+            )
         if config.is_broker:
             role = await open_broker(
                 runtime, config, identity.cluster_id, directories, member.quorum, metadata
