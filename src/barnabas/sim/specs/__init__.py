@@ -8,6 +8,7 @@ A port is made of values and pure functions.  It imports nothing of the product,
 cannot be made in both at once, and it is shown to be a port before anything is compared with it:
 its properties hold in every state of small worlds, and fall when any guard is lifted.
 
+``rules``         guards that block an action, and can be lifted
 ``exploration``   every reachable state of a small model, and the way to what is wrong
 ``raft``          the quorum: KRaft with pre-votes and reconfiguration (K996)
 
