@@ -25,6 +25,8 @@ class Move(Generic[S]):
     name: str
     state: S
     broken: str = ""
+    fair: str = ""
+    """What is done by it that must be done in the end if it can be for long, if anything is."""
 
 
 class Model(Protocol[S]):
