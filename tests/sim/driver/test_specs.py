@@ -42,12 +42,12 @@ def test_a_guard_whose_loss_breaks_something_else_is_not_shown(
 ) -> None:
     fall = proof.Fall((Guard.IS_VOTER,), DURABILITY, proof.PAIR_AND_OBSERVER)
     monkeypatch.setattr(proof, "FALLS", (fall,))
-    assert not specs.explore(["IS_"], False, 100, Report(as_json=True))
+    assert not specs.explore("raft", ["IS_"], False, 100, Report(as_json=True))
     assert "IS_VOTER: ValidRolesAndStates falls" in capsys.readouterr().err
 
 
 def test_larger_worlds_go_as_far_as_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:
-    assert specs.explore(["three"], True, 500, Report(as_json=True))
+    assert specs.explore("raft", ["three"], True, 500, Report(as_json=True))
     found = rows(capsys)
     assert len(found) == 1 + sum(name.startswith("three") for name in proof.DEEP)
     assert not any(row["whole"] for row in found[:-1])

@@ -61,7 +61,7 @@ from barnabas.sim.specs.replication.deeds import (
     responses,
     updates,
 )
-from barnabas.sim.specs.replication.guards import BUILT, Difference, Rules
+from barnabas.sim.specs.replication.guards import BUILT, Difference, Guard, Rules
 from barnabas.sim.specs.replication.lifecycle import disconnect
 from barnabas.sim.specs.replication.properties import (
     NOTHING_LOST,
@@ -138,11 +138,14 @@ class Closed:
         self.histories: Final[Table[History]] = Table()
         self._messages: Final[Table[Message]] = Table()
         # Which messages are for the controller and for each broker, and which end with a
-        # connection of a broker; which ones are proposals.
+        # connection of a broker.
         self._heard: Final = [0] * (scope.brokers + 1)
         self._connected: Final = [0] * (scope.brokers + 1)
+        # What may be received after its sender has ended.
+        self._lingers: Final = [0] * (scope.brokers + 1)
         self._proposals = 0
         self._answers = 0
+        self._answers_to: Final[dict[int, int]] = {}
         self.blocks: Final[dict[StrEnum, int]] = {}
         """How often each guard has blocked what was tried."""
         self._known: Final[dict[tuple[object, ...], list[Done]]] = {}
@@ -188,7 +191,7 @@ class Closed:
     # --- brokers ---------------------------------------------------------------------------------
 
     def _of_broker(self, state: World, place: int) -> Iterator[Move[World]]:
-        controller, brokers, messages, asked, history, spent = state
+        controller, brokers, messages, _, history, spent = state
         number, lives = brokers[place], spent[-1]
         sent = len(self.histories[history].sent)
         for done in self._own(number, lives, sent):
@@ -243,9 +246,20 @@ class Closed:
             spent = raise_one(spent, len(spent) - 1)
         if self._remembers:
             asked |= done.said & self._proposals
-        world = controller, after, (messages & ~heard) | done.said, asked, history, spent
+        if done.cost == REPEATS and self.rules.demand(Guard.LAST_ATTEMPT):
+            # Whoever asks again waits for nothing that was said before.
+            messages &= ~self._answers_to.get(done.said, 0)
+        said = done.said if self._is_awaited(brokers, heard) else 0
+        world = controller, after, (messages & ~heard) | said, asked, history, spent
         fair = f"{place + 1} {done.fair}" if done.fair else ""
         return self._move(f"{place + 1} {done.name}", world, fair, controller)
+
+    def _is_awaited(self, brokers: tuple[int, ...], heard: int) -> bool:
+        """Tell whether who has asked, if somebody has, is still in the same life."""
+        message = self._messages[heard.bit_length() - 1] if heard else None
+        if isinstance(message, FetchRequest):
+            return self.brokers[brokers[message.follower - 1]].epoch == message.broker_epoch
+        return True
 
     def _ends(self, state: World, place: int, done: Done) -> Iterator[Move[World]]:
         """A broker ends: connections end with it, and the controller may see it."""
@@ -257,7 +271,7 @@ class Closed:
         for told in done.told:
             history = self._told(history, told, after)
         spent = raise_one(spent, done.cost)
-        messages &= ~self._connected[place + 1]
+        messages &= ~(self._connected[place + 1] & ~self._lingers[place + 1])
         for choice in self._notices(controller, place + 1):
             world = choice.after, after, messages, asked, history, spent
             yield self._move(f"{place + 1} {done.name}{choice.name}", world, "", controller)
@@ -362,10 +376,16 @@ class Closed:
                 case FetchRequest() | FetchAnswer():
                     for end in (message.leader, message.follower):
                         self._connected[end] |= 1 << number
+                    if isinstance(message, FetchRequest) and self.rules.has(Difference.LINGERS):
+                        self._lingers[message.follower] |= 1 << number
                 case AlterRequest():
                     self._proposals |= 1 << number
-                case RegisterAnswer() | AlterAnswer():
+                case RegisterAnswer():
                     self._answers |= 1 << number
+                case AlterAnswer(request=request):
+                    self._answers |= 1 << number
+                    asked = self._message(request)
+                    self._answers_to[asked] = self._answers_to.get(asked, 0) | 1 << number
                 case _:
                     pass
         return 1 << number

@@ -177,6 +177,7 @@ class Unserved(StrEnum):
     UNKNOWN_EPOCH = "the follower is in a later epoch"
     FENCED_EPOCH = "the follower is in an earlier epoch"
     NO_LEADER = "it does not lead"
+    OLD_LIFE = "the follower has begun another life"
 
 
 @value

@@ -130,20 +130,26 @@ def elections(
 
 
 def register(
-    controller: Controller, request: RegisterRequest, rules: Rules = SPECIFIED
+    controller: Controller,
+    request: RegisterRequest,
+    rules: Rules = SPECIFIED,
+    epoch: int | None = None,
 ) -> Decisions | Blocked:
-    """Register a broker that has started."""
+    """Register a broker that has started, in the next epoch if none is told."""
     known = controller.registration(request.broker)
     is_same = known.incarnation == request.incarnation
-    blocked = rules.blocked((Guard.SESSION_OVER, known.fenced or is_same))
-    if blocked is not None:
-        return blocked
     begins_fenced = rules.has(Difference.STARTS_FENCED)
     if begins_fenced and is_same:
         # Its answer was lost: the same life has the same epoch (KAFKA-16952).
         again = RegisterAnswer(request.broker, request.incarnation, known.epoch, known.offset)
         return (Decision(controller, again),)
-    epoch = controller.last_epoch + 1
+    epoch = controller.last_epoch + 1 if epoch is None else epoch
+    blocked = rules.blocked(
+        (Guard.SESSION_OVER, known.fenced or is_same),
+        (Guard.NEW_EPOCH, epoch > controller.last_epoch),
+    )
+    if blocked is not None:
+        return blocked
     old = controller.partition
     isr, elr, unfenced = old.isr, old.elr, controller.unfenced - {request.broker}
     if not begins_fenced:
@@ -277,7 +283,11 @@ def reassign(
 def reassigned(old: Partition, isr: Ids, rules: Rules) -> tuple[Partition, ...]:
     """Return what may become of the partition with another ISR, a reassignment done if it is."""
     final = isr - old.removing
-    is_ready = old.adding <= final and len(final) >= rules.min_isr
+    target = len(old.replicas - old.removing)
+    # Fewer than must be in sync never are, so all of them have to do.
+    freely = rules.has(Difference.REASSIGNS_FREELY)
+    enough = min(rules.min_isr, target) if freely else rules.min_isr
+    is_ready = old.adding <= final and len(final) >= enough
     if not old.is_reassigned or (rules.demand(Guard.TARGET_IN_SYNC) and not is_ready):
         elr = eligible_after(old, isr, old.replicas, rules)
         return tuple(changed(old, isr, elr, each, rules) for each in heads(old.leader, isr))

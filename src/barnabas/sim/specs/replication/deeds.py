@@ -306,6 +306,9 @@ def own_choices(controller: Controller, scope: Scope, rules: Rules) -> Iterator[
     if scope.moves:
         for adding in subsets(frozenset(scope.ids) - controller.partition.replicas):
             for removing in subsets(controller.partition.replicas):
+                if len(controller.partition.replicas) + len(adding) - len(removing) < rules.min_isr:
+                    # Nothing can be committed by so few, and clients only give up waiting.
+                    continue
                 name = f"moves +{told(adding)} -{told(removing)}"
                 decisions = reassign(controller, adding, removing, rules)
                 yield from choices(name, MOVES, "", decisions)

@@ -25,7 +25,7 @@ from barnabas.sim.specs.replication.cluster import (
     Step,
     Unserved,
 )
-from barnabas.sim.specs.replication.guards import SPECIFIED, Guard, Rules
+from barnabas.sim.specs.replication.guards import SPECIFIED, Difference, Guard, Rules
 from barnabas.sim.specs.replication.leading import committed, raised
 from barnabas.sim.specs.replication.log import Log, Records
 from barnabas.sim.specs.rules import Blocked
@@ -67,6 +67,8 @@ def serve(
     why = unserved(broker, request, rules)
     if why is not None:
         return Step(broker, answer_of(broker, request, why))
+    if is_late(broker, request, rules):
+        return Step(broker, answer_of(broker, request, Unserved.OLD_LIFE))
     diverging = divergence(broker, request)
     if diverging is not None and rules.demand(Guard.FETCH_POSITION):
         return Step(broker, answer_of(broker, request, diverging))
@@ -88,6 +90,19 @@ def unserved(broker: Broker, request: FetchRequest, rules: Rules = SPECIFIED) ->
     if epoch == request.leader_epoch:
         return Unserved.NO_LEADER
     return Unserved.UNKNOWN_EPOCH if epoch < request.leader_epoch else Unserved.FENCED_EPOCH
+
+
+def is_late(broker: Broker, request: FetchRequest, rules: Rules = SPECIFIED) -> bool:
+    """Tell whether a fetch is of a life that is over, as far as the leader knows (KIP-903)."""
+    if not rules.has(Difference.LINGERS):
+        return False
+    peer, told = broker.peer(request.follower), broker.brokers[request.follower - 1 :][:1]
+    known = [peer.epoch] if peer is not None else []
+    known += [registration.epoch for registration in told]
+    blocked = rules.blocked(
+        (Guard.LIFE_THAT_FETCHES, request.broker_epoch >= max(known, default=0))
+    )
+    return blocked is not None
 
 
 def divergence(broker: Broker, request: FetchRequest) -> Diverging | None:

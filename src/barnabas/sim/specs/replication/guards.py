@@ -23,6 +23,7 @@ class Guard(StrEnum):
     SESSION_OVER = "its life before is fenced, or this is that life"
     SAME_LIFE = "the answer is to this life of it"
     EXCLUDES_UNCLEAN = "who did not stop cleanly is in no ISR and no ELR when it comes back"
+    NEW_EPOCH = "every life has an epoch of its own, larger than all before"
     THIS_LIFE = "the heartbeat is of the life that is registered"
     IS_FENCED = "it is fenced"
     IS_UNFENCED = "it is not fenced"
@@ -58,6 +59,7 @@ class Guard(StrEnum):
     IS_ELIGIBLE = "the metadata have the follower unfenced, in the life that has fetched"
     EAGER_MAXIMAL = "who is proposed counts from the moment it is proposed"
     ANSWERS_PROPOSAL = "the answer is to the proposal that stands"
+    LAST_ATTEMPT = "the answer is to the last time that it was asked"
     NEWER_CHANGE = "the answer tells of something newer, in the epoch that it leads"
     KEEPS_PROPOSAL = "a proposal stands until it is certain what has become of it"
     ENOUGH_TO_WRITE = "as many replicas as must be count for what is written"
@@ -68,6 +70,7 @@ class Guard(StrEnum):
     FOLLOWS = "it follows that leader, and is registered with its fetcher"
     ONE_OUTSTANDING = "the fetcher waits for no other answer"
     FETCH_EPOCH = "both are of the same leader epoch"
+    LIFE_THAT_FETCHES = "the follower is in the life that the leader knows, or in a later one"
     FETCH_POSITION = "what the follower has is a beginning of the leader's log"
     OUTSTANDING = "the fetcher waits for an answer"
     SAME_POSITION = "the answer is about the end of the log as it is"
@@ -91,6 +94,10 @@ class Difference(StrEnum):
         "who registers is fenced until it has caught up, and applies metadata from the beginning"
     )
     NOTICED_LATE = "who is gone is fenced when its session ends, not at once"
+    LINGERS = (
+        "a fetch may be served after the life that has sent it; the leader heeds it only if it "
+        "knows of no later one, and nobody gets the answer"
+    )
     BACKS_OFF = (
         "a leader proposes whom its metadata have as eligible, and after a refusal waits for more "
         "metadata: asking again at once would go round in a circle"

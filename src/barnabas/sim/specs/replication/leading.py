@@ -89,8 +89,10 @@ def append(
 # --- The ISR ---------------------------------------------------------------------------------
 
 
-def propose(broker: Broker, late: Ids, rules: Rules = SPECIFIED) -> Step | Blocked:
-    """Ask for another ISR: with everybody who has caught up, without who is late."""
+def propose(
+    broker: Broker, late: Ids, rules: Rules = SPECIFIED, chosen: AlterRequest | None = None
+) -> Step | Blocked:
+    """Ask for another ISR: with everybody who has caught up, or who of them was ``chosen``."""
     view = broker.view
     waits = rules.has(Difference.BACKS_OFF) and broker.refused_at is not None
     blocked = rules.blocked(
@@ -101,16 +103,24 @@ def propose(broker: Broker, late: Ids, rules: Rules = SPECIFIED) -> Step | Block
     )
     if blocked is not None:
         return blocked
-    stays = frozenset(each for each in view.isr if each == broker.id or each not in late)
-    joins = (each for each in view.replicas - view.isr if not lag(broker, each, rules))
-    isr = (stays & view.replicas) | frozenset(joins) | {broker.id}
+    if chosen is None:
+        stays = frozenset(each for each in view.isr if each == broker.id or each not in late)
+        joins = (each for each in view.replicas - view.isr if not lag(broker, each, rules))
+        isr = stays | frozenset(joins)
+    else:
+        isr = chosen.isr | {broker.id}
+        for each in sorted(isr - view.isr):
+            behind = lag(broker, each, rules)
+            if behind is not None:
+                return behind
     blocked = rules.blocked((Guard.IS_CHANGE, isr != view.isr))
     if blocked is not None:
         return blocked
+    told = dict(chosen.epochs) if chosen is not None else {}
     request = AlterRequest(
         broker.id,
         isr,
-        tuple((each, epoch_of(broker, each)) for each in sorted(isr)),
+        tuple((each, epoch_of(broker, each, told.get(each))) for each in sorted(isr)),
         broker.epoch,
         view.leader_epoch,
         view.partition_epoch,
@@ -139,12 +149,13 @@ def lag(broker: Broker, follower: int, rules: Rules = SPECIFIED) -> Blocked | No
     )
 
 
-def epoch_of(broker: Broker, member: int) -> int:
-    """Return the epoch by which a leader names a member: only those that it adds count."""
+def epoch_of(broker: Broker, member: int, told: int | None = None) -> int:
+    """Return the epoch by which a leader names a member: of who is in sync already, it need not."""
     if member == broker.id:
         return broker.epoch
     peer = broker.peer(member)
-    return NO_EPOCH if member in broker.view.isr or peer is None else peer.epoch
+    known = NO_EPOCH if peer is None else peer.epoch
+    return NO_EPOCH if member in broker.view.isr and told != known else known
 
 
 def repeat(broker: Broker, rules: Rules = SPECIFIED) -> Step | Blocked:
