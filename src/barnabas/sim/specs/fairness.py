@@ -75,10 +75,9 @@ def starves(
     open_ = [not ends(state) for state in graph.states]
     starts = [at for at, state in enumerate(graph.states) if open_[at] and begins(state)]
     inside = spread(graph, starts, open_)
-    for component in components(graph, inside):
-        if is_fair(graph, component):
-            return told(graph, starts, open_, component)
-    return None
+    found = [component for component in components(graph, inside) if is_fair(graph, component)]
+    # States are numbered from the first one on, so this is the nearest.
+    return told(graph, starts, open_, min(found, key=min)) if found else None
 
 
 def spread(graph: Graph[S], starts: list[int], allowed: list[bool]) -> set[int]:

@@ -136,7 +136,7 @@ class Closed:
         self.controllers: Final[Table[Controller]] = Table()
         self.brokers: Final[Table[Broker]] = Table()
         self.histories: Final[Table[History]] = Table()
-        self._messages: Final[Table[Message]] = Table()
+        self.messages: Final[Table[Message]] = Table()
         # Which messages are for the controller and for each broker, and which end with a
         # connection of a broker.
         self._heard: Final = [0] * (scope.brokers + 1)
@@ -211,7 +211,7 @@ class Closed:
         controller, brokers, _, asked, _, spent = state
         if done.cost != FREE and spent[done.cost] >= self.scope.limits[done.cost]:
             return False
-        message = self._messages[done.said.bit_length() - 1] if done.said else None
+        message = self.messages[done.said.bit_length() - 1] if done.said else None
         if isinstance(message, FetchRequest):
             return not self._even(brokers[message.leader - 1], brokers[place])
         if isinstance(message, AlterRequest) and self._remembers and done.cost != REPEATS:
@@ -229,7 +229,7 @@ class Closed:
         key = "refused", controller, bit
         known = self._facts.get(key)
         if known is None:
-            request = self._messages[bit.bit_length() - 1]
+            request = self.messages[bit.bit_length() - 1]
             assert isinstance(request, AlterRequest), f"{request} is no proposal"
             found = refusal(self.controllers[controller], request, self.rules)
             known = self._facts[key] = found is not None
@@ -256,7 +256,7 @@ class Closed:
 
     def _is_awaited(self, brokers: tuple[int, ...], heard: int) -> bool:
         """Tell whether who has asked, if somebody has, is still in the same life."""
-        message = self._messages[heard.bit_length() - 1] if heard else None
+        message = self.messages[heard.bit_length() - 1] if heard else None
         if isinstance(message, FetchRequest):
             return self.brokers[brokers[message.follower - 1]].epoch == message.broker_epoch
         return True
@@ -293,7 +293,7 @@ class Closed:
             for done in self._choices(key, partial(about, the, broker, rules)):
                 yield self._chosen(state, done, 0)
         for bit in bits(messages & self._heard[0]):
-            message = self._messages[bit.bit_length() - 1]
+            message = self.messages[bit.bit_length() - 1]
             key = "responds", controller, bit
             for done in self._choices(key, partial(responses, the, message, rules)):
                 yield self._chosen(state, done, bit)
@@ -352,7 +352,7 @@ class Closed:
 
     def _alive(self, brokers: tuple[int, ...], messages: int) -> int:
         for bit in bits(messages & self._answers):
-            message = self._messages[bit.bit_length() - 1]
+            message = self.messages[bit.bit_length() - 1]
             number = brokers[receiver(message) - 1]
             key = "alive", number, bit
             known = self._facts.get(key)
@@ -368,8 +368,8 @@ class Closed:
         """Return a message as a bit."""
         if message is None:
             return 0
-        known = len(self._messages)
-        number = self._messages.number(message)
+        known = len(self.messages)
+        number = self.messages.number(message)
         if number == known:
             self._heard[receiver(message)] |= 1 << number
             match message:
@@ -418,7 +418,7 @@ class Closed:
         key = "reaction", number, bit
         known = self._known.get(key)
         if known is None:
-            broker, message = self.brokers[number], self._messages[bit.bit_length() - 1]
+            broker, message = self.brokers[number], self.messages[bit.bit_length() - 1]
             deeds = iter((reaction(broker, message, self.rules),))
             # What is heard is gone, so it is a deed even if nothing else comes of it.
             known = self._known[key] = self._worked_out(None, deeds)

@@ -143,6 +143,9 @@ def take(broker: Broker, answer: FetchAnswer, rules: Rules = SPECIFIED) -> Step 
     log, hwm = broker.log, broker.hwm
     if isinstance(answer.content, Diverging):
         log = log.cut(safe_point(log, answer.content, rules))
+        # As specified it stays, and is within the log all the same: what is committed is not cut.
+        # A last known leader may have less.
+        hwm = min(hwm, log.end)
         last_epoch = log.last_epoch
     else:
         log = log.extend(answer.offset, answer.content)

@@ -19,6 +19,7 @@ from barnabas.sim.specs.replication.cluster import (
     Ids,
     Partition,
     Phase,
+    Position,
     Raised,
     Role,
     Sent,
@@ -134,11 +135,13 @@ def of_broker(broker: Broker) -> Iterator[str]:
         yield VALID_BROKER
     epochs = [run.epoch for run in broker.log.runs]
     leads = broker.role is Role.LEADER
-    if (leads and broker.view.leader != broker.id) or epochs != sorted(epochs):
+    misled = leads and broker.view.leader != broker.id
+    if misled or epochs != sorted(epochs) or broker.hwm > broker.log.end:
         yield VALID_REPLICA
-    placed = [each.leader for each in broker.fetchers if each.position is not None]
-    expected = {Role.LEADER: (0,), Role.FOLLOWER: (1,), Role.NONE: (0, 1)}
-    if len(placed) not in expected[broker.role] or broker.id in placed:
+    placed = [each for each in broker.fetchers if each.position is not None]
+    here = Position(broker.log.end, broker.log.last_epoch)
+    fits = all(each.position == here and each.leader != broker.id for each in placed)
+    if len(placed) != (broker.role is Role.FOLLOWER) or not fits:
         yield VALID_FETCHER
 
 

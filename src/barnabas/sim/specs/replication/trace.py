@@ -37,7 +37,9 @@ from barnabas.model.value import value
 from barnabas.sim.specs.replication.applying import Kind
 from barnabas.sim.specs.replication.cluster import (
     AlterRequest,
+    Broker,
     Diverging,
+    FetchAnswer,
     Ids,
     Partition,
     Refusal,
@@ -256,3 +258,27 @@ Event: TypeAlias = (
     | BrokerHeartbeat
     | CtlFailover
 )
+
+
+def facts_of(broker: Broker) -> Facts:
+    """Return how a replica of the port shows itself."""
+    view = broker.view
+    return Facts(
+        broker.role,
+        view.leader_epoch,
+        view.partition_epoch,
+        view.isr,
+        view.maximal,
+        broker.log.end,
+        broker.log.last_epoch,
+        broker.hwm,
+    )
+
+
+def summary(answer: FetchAnswer) -> int | Diverging | Unserved:
+    """Return what an answer is, as it is told: records by their number."""
+    match answer.content:
+        case Diverging() | Unserved() as content:
+            return content
+        case records:
+            return records[-1].end - answer.offset if records else 0

@@ -26,7 +26,6 @@ from barnabas.sim.specs.replication.cluster import (
     AlterRequest,
     Broker,
     Controller,
-    Diverging,
     Elected,
     FetchAnswer,
     FetchRequest,
@@ -38,7 +37,6 @@ from barnabas.sim.specs.replication.cluster import (
     RegisterRequest,
     Step,
     Told,
-    Unserved,
 )
 from barnabas.sim.specs.replication.controlling import (
     Decisions,
@@ -82,6 +80,8 @@ from barnabas.sim.specs.replication.trace import (
     PartAlterSend,
     PartAppend,
     PartApply,
+    facts_of,
+    summary,
 )
 from barnabas.sim.specs.rules import Blocked
 
@@ -113,8 +113,8 @@ class Walk:
         # How long the product's log is with each record of the port's.
         self._offsets: Final = [offset]
         # What was asked and what was answered, by broker and by number.
-        self._registering: Final[dict[int, RegisterRequest]] = {}
-        self._registered: Final[dict[int, RegisterAnswer]] = {}
+        self._registering: Final[set[RegisterRequest]] = set()
+        self._registered: Final[dict[tuple[int, int], RegisterAnswer]] = {}
         self._asked: Final[dict[int, FetchRequest]] = {}
         self._answers: Final[dict[int, FetchAnswer]] = {}
         # What was proposed, and how each proposal was ever answered.
@@ -152,13 +152,11 @@ class Walk:
                 woken = replace(broker, log=broker.log.cut(length), hwm=hwm)
                 said = self._do("start", start(woken, incarnation, self.rules))
                 assert isinstance(said, RegisterRequest), f"{said} is said at the start"
-                self._registering[broker.id] = said
+                self._registering.add(said)
             case BrokerRegistered(_, incarnation, epoch):
-                answer = self._registered.get(broker.id)
-                told = answer is not None and (answer.incarnation, answer.epoch)
-                self._require(
-                    "registered", "said", told == (incarnation, epoch), f"was told {told}"
-                )
+                answer = self._registered.get((broker.id, incarnation))
+                told = None if answer is None else answer.epoch
+                self._require("registered", "said", told == epoch, f"it was told {told}")
                 assert answer is not None, "it was told something"
                 self._do("registered", registered(broker, answer, self.rules))
             case BrokerStop():
@@ -187,8 +185,8 @@ class Walk:
         match event:
             case CtlRegister(broker, incarnation, marked, epoch, offset, partition):
                 asked = RegisterRequest(broker, incarnation, marked)
-                due = self._registering.get(broker)
-                self._require("register", "said", asked == due, f"{due} was asked for")
+                known = asked in self._registering
+                self._require("register", "said", known, f"nobody asked for {asked}")
                 decisions = register(the, asked, rules, epoch)
                 self._choose("register", decisions, partition, offset)
             case CtlFence(broker, offset, partition):
@@ -197,10 +195,10 @@ class Walk:
                 seen = self._index(applied)
                 self._choose("unfence", unfence(the, broker, epoch, seen, rules), partition, offset)
             case CtlAlter(request, offset, outcome):
-                known = self._proposed.get(request)
-                self._require("alter", "said", known is not None, f"nobody proposed {request}")
-                assert known is not None, "it was proposed"
-                known.append(outcome)
+                outcomes = self._proposed.get(request)
+                self._require("alter", "said", outcomes is not None, f"nobody proposed {request}")
+                assert outcomes is not None, "it was proposed"
+                outcomes.append(outcome)
                 self._choose("alter", alter(the, request, rules), outcome, offset)
             case CtlReassign(adding, removing, offset, partition):
                 self._choose("reassign", reassign(the, adding, removing, rules), partition, offset)
@@ -224,7 +222,7 @@ class Walk:
             self._offsets.append(offset)
         self.controller = decision.controller
         if isinstance(said, RegisterAnswer):
-            self._registered[said.broker] = said
+            self._registered[said.broker, said.incarnation] = said
         self._tell(decision.told)
         self._hold(action, of_controller(self.controller, self.rules))
 
@@ -350,27 +348,3 @@ class Walk:
         """Return the port as it is."""
         brokers = "; ".join(str(broker) for broker in self.brokers.values())
         return f"the port has {self.controller.partition}, {self.controller.brokers}; {brokers}"
-
-
-def facts_of(broker: Broker) -> Facts:
-    """Return how a replica of the port shows itself."""
-    view = broker.view
-    return Facts(
-        broker.role,
-        view.leader_epoch,
-        view.partition_epoch,
-        view.isr,
-        view.maximal,
-        broker.log.end,
-        broker.log.last_epoch,
-        broker.hwm,
-    )
-
-
-def summary(answer: FetchAnswer) -> int | Diverging | Unserved:
-    """Return what an answer is, as it is told: records by their number."""
-    match answer.content:
-        case Diverging() | Unserved() as content:
-            return content
-        case records:
-            return records[-1].end - answer.offset if records else 0
