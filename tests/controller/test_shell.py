@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
+from barnabas.controller.config import ControllerConfig
 from barnabas.controller.shell import Controller, Duty, PresenceShell
 from barnabas.controller.state import BLANK, ControllerState
 from barnabas.metadata.delta import Delta
@@ -61,7 +62,8 @@ class Minds:
 
     def attach(self, member: Member, runtime: Runtime) -> None:
         """Put a controller on a member's log."""
-        mind = Controller(runtime, member.quorum, member.config.key.id, activate, self._duties)
+        config = ControllerConfig(member.config.key.id, idle_interval_ms=0)
+        mind = Controller(runtime, member.quorum, config, activate, duties=self._duties)
         self.of[member.host] = mind
         member.quorum.listen(mind)
 
@@ -89,7 +91,7 @@ def minds_of(count: int, *duties: Duty) -> Iterator[tuple[Members, Minds]]:
 
 def member_of(members: Members, mind: Controller) -> Member:
     """Return where a controller lives."""
-    return next(each for each in members.all if each.config.key.id == mind.node_id)
+    return next(each for each in members.all if each.config.key.id == mind.config.node_id)
 
 
 def isolate(members: Members, member: Member) -> None:

@@ -15,6 +15,9 @@ from barnabas.metadata.levels import (
     record_version,
 )
 from barnabas.model.features import METADATA_VERSIONS, MINIMUM_VERSION
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
@@ -26,6 +29,7 @@ from barnabas.wire.structs import Message
     ("record", "versions"),
     [
         (RegisterBrokerRecord, {7: 1, 8: 2, 16: 2, 17: 3, 29: 3, 30: 4, 31: 4}),
+        (BrokerRegistrationChangeRecord, {7: 1, 16: 1, 17: 2, 29: 2, 30: 3, 31: 3}),
         (PartitionRecord, {7: 0, 16: 0, 17: 1, 22: 1, 23: 2, 31: 2}),
         (PartitionChangeRecord, {7: 0, 16: 0, 17: 1, 22: 1, 23: 2, 31: 2}),
         (ConfigRecord, {7: 0, 31: 0}),

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.metadata.table import SHARDS, Table, by_tail, by_text, changed, difference
+from barnabas.metadata.table import (
+    SHARDS,
+    Table,
+    by_last_byte,
+    by_tail,
+    by_text,
+    changed,
+    difference,
+)
 
 CHANGES = st.dictionaries(st.text(max_size=2), st.none() | st.integers(1, 3), max_size=8)
 EMPTY: Table[str, int] = Table(by_text)
@@ -85,3 +93,13 @@ def test_a_table_says_what_it_holds() -> None:
 def test_keys_that_do_not_compare_are_sorted_as_told() -> None:
     table: Table[str | None, int] = Table(lambda key: 0, lambda key: key or "")
     assert list(table.changed({"b": 1, None: 2, "a": 3})) == [None, "a", "b"]
+
+
+def test_a_table_of_fewer_shards_holds_the_same() -> None:
+    entries = {bytes([place % 7, place]): place for place in range(256)}
+    small: Table[bytes, int] = Table(by_last_byte, shards=256)
+    table = small.changed(entries)
+    assert table == entries
+    assert len(table) == 256
+    assert table.changed(dict.fromkeys(entries)) == {}
+    assert {by_last_byte(key) for key in entries} == set(range(256))

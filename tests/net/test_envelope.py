@@ -42,6 +42,7 @@ def envelope(
 def test_what_is_inside_is_as_if_the_client_had_asked_itself() -> None:
     forwarded = opened(SERVED, CONTEXT, envelope(whole(TOPIC, 7)))
     assert forwarded.message == TOPIC
+    assert forwarded.principal == "User:anna"
     assert forwarded.api.key is ApiKey.CREATE_TOPICS
     inner = forwarded.context
     assert (inner.api_version, inner.correlation_id, inner.client_id) == (7, 3, "anna's tool")

@@ -18,9 +18,14 @@ A committed record that cannot be folded stops the node, whether it leads or not
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar, cast
 
+from barnabas.controller.brokers import fence
+from barnabas.controller.config import ControllerConfig
+from barnabas.controller.elections import Round, balance, elect_unclean
+from barnabas.controller.heartbeats import Sessions
 from barnabas.controller.presence import (
     Answered,
     Event,
@@ -38,6 +43,7 @@ from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
 from barnabas.metadata.publication import NO_LEADER_YET, LeaderAndEpoch, Publication, Publisher
 from barnabas.metadata.shell import SnapshotName, read_snapshot
+from barnabas.model.caller import Caller
 from barnabas.model.errors import ErrorCode, Refused, RemoteProtocolError
 from barnabas.model.value import value
 from barnabas.records.opened import OpenedBatch
@@ -52,6 +58,7 @@ from barnabas.wire.messages.controller_registration import (
 )
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
+from barnabas.wire.messages.stored.no_op_record import NoOpRecord
 from barnabas.wire.metadata_records import encode_record
 from barnabas.wire.structs import Message, Request, Response
 
@@ -60,7 +67,21 @@ ReplyT = TypeVar("ReplyT")
 Activate = Callable[[ControllerState, bool], Decision[Message, None]]
 """What a new leader decides first; it is told whether a transaction was left open."""
 
+# How often within a session's time it is looked whether one is over: so much later, at most, a
+# broker is fenced.
+FENCING_LOOKS: Final = 8
+
 log: Final = logging.getLogger("barnabas.controller")
+
+
+@value
+class Asked:
+    """What is known of a request beside the request."""
+
+    version: int
+    caller: Caller
+    listener: str
+    """The name of the listener it came through."""
 
 
 @value
@@ -79,35 +100,58 @@ class Controller:
         self,
         runtime: Runtime,
         quorum: Log,
-        node_id: int,
+        config: ControllerConfig,
         activate: Activate,
+        kraft_version: Callable[[], int] = lambda: 0,
+        voters: Callable[[], Collection[int]] = tuple,
         duties: Sequence[Duty] = (),
     ) -> None:
         self.states: Final[StateLog[ControllerState, Message]] = StateLog(
             Whole(quorum), BLANK, self._encode
         )
-        self.node_id: Final = node_id
+        self.config: Final = config
+        self.entropy: Final = runtime.entropy
+        self.kraft_version: Final = kraft_version
+        """The quorum's own feature, which is not in the metadata."""
+        self.voters: Final = voters
+        """Who votes in the quorum, which is not there either."""
+        self.sessions = Sessions(config.session_timeout_ms)
+        """When brokers were last heard of, since this node leads."""
         self.leader = NO_LEADER_YET
         self._runtime: Final = runtime
         self._activate: Final = activate
-        self._duties: Final = duties
+        self._duties: Final = (*usual_duties(self), *duties)
         self._fold = BatchFold(EMPTY)
         self._tasks: Final = runtime.tasks.child("controller")
         self._active: Final[list[asyncio.Task[None]]] = []
 
     def __str__(self) -> str:
-        return f"node {self.node_id} controller"
+        return f"node {self.config.node_id} controller"
 
     @property
     def is_active(self) -> bool:
         """Whether this node decides."""
         return self.states.epoch is not None
 
+    def now_ms(self) -> int:
+        """Return the time by which sessions are measured."""
+        return self._runtime.clock.now_ms()
+
     async def submit(
-        self, decide: Callable[[ControllerState, int], Decision[Message, ReplyT]]
+        self, decide: Callable[[ControllerState, int], Decision[Message, ReplyT | Refused]]
     ) -> ReplyT:
-        """Decide, and reply after the commit; ``Refused`` with NOT_CONTROLLER if this cannot be."""
-        return await self.states.submit(decide)
+        """Decide, and reply after the commit.
+
+        ``Refused`` if that is the decision; with NOT_CONTROLLER if this node cannot make one.
+        """
+        reply = await self.states.submit(decide)
+        if isinstance(reply, Refused):
+            raise reply
+        return reply
+
+    async def read(self, tell: Callable[[ControllerState], ReplyT]) -> ReplyT:
+        """Tell something of the newest state, once it is committed."""
+        return await self.states.submit(lambda state, _: Decision((), tell(state)))
 
     async def stop(self) -> None:
         """Decide nothing any more."""
@@ -123,7 +167,7 @@ class Controller:
         delta = Delta.between(before.image, loaded)
         image = delta.apply(loaded.provenance)
         self._fold = BatchFold(image)
-        self.states.on_loaded(before.moved(delta, image))
+        self.states.on_loaded(before.after(delta, image))
 
     async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Take what comes next."""
@@ -137,12 +181,12 @@ class Controller:
         """Begin to decide, or stop."""
         self.leader = LeaderAndEpoch(leader_id, epoch)
         self._resign()
-        if leader_id == self.node_id:
+        if leader_id == self.config.node_id:
             self._claim(epoch)
 
     def _follow(self, publication: Publication) -> None:
         committed = self.states.committed
-        self.states.on_folded(committed.moved(publication.delta, publication.image))
+        self.states.on_folded(committed.after(publication.delta, publication.image))
 
     # --- leading -----------------------------------------------------------------------------
 
@@ -158,6 +202,8 @@ class Controller:
         except Refused as refused:
             self._deposed(refused)
             return
+        self.sessions = Sessions(self.config.session_timeout_ms)
+        self.sessions.activated(self.states.pending, self.now_ms())
         self._active.append(self._tasks.spawn(self._confirm(epoch, activated), "activation"))
         for duty in self._duties:
             self._active.append(self._tasks.spawn(self._perform(duty), duty.name))
@@ -197,6 +243,39 @@ class Controller:
 
     def _encode(self, record: Message) -> bytes:
         return self.states.pending.encode(record)
+
+
+def usual_duties(controller: Controller) -> Iterator[Duty]:
+    """Yield what every active controller does by itself."""
+    config = controller.config
+
+    def fence_stale(state: ControllerState, _: int) -> Decision[Message, bool]:
+        life = controller.sessions.expired(controller.now_ms())
+        if life is None:
+            return Decision((), reply=False)
+        controller.sessions.ended(life)
+        return replace(fence(state, config, life), reply=True)
+
+    def again(
+        elect: Callable[[ControllerState, ControllerConfig], Decision[Message, Round]],
+    ) -> Callable[[ControllerState, int], Decision[Message, bool]]:
+        def decide(state: ControllerState, _: int) -> Decision[Message, bool]:
+            decision = elect(state, config)
+            return Decision(decision.records, decision.reply.more)
+
+        return decide
+
+    yield Duty("fence", max(1, config.session_timeout_ms // FENCING_LOOKS), fence_stale)
+    yield Duty("unclean", config.unclean_check_ms, again(elect_unclean))
+    if config.rebalances:
+        yield Duty("rebalance", config.rebalance_check_ms, again(balance))
+    if config.idle_interval_ms:
+        yield Duty("idle", config.idle_interval_ms, say_nothing)
+
+
+def say_nothing(_: ControllerState, __: int) -> Decision[Message, bool]:
+    """Let the log move although there is nothing to say."""
+    return Decision((NoOpRecord(),), reply=False)
 
 
 class Whole:

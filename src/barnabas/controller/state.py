@@ -7,6 +7,7 @@ itself, and is dropped whole when it stops leading.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from barnabas.controller import index
 from barnabas.controller.config import ControllerConfig
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.delta import Delta
@@ -26,6 +27,13 @@ class ControllerState:
     """The cluster as deciders see it."""
 
     image: MetadataImage
+    index: index.PartitionIndex
+    """What can be asked of all its partitions at once."""
+
+    @staticmethod
+    def of(image: MetadataImage) -> "ControllerState":
+        """Return the state of an image that was not followed from the beginning."""
+        return ControllerState(image, index.index_of(image))
 
     @property
     def level(self) -> int:
@@ -39,19 +47,20 @@ class ControllerState:
             # Whoever decides sees a transaction of its own at once, and drops it whole.
             if type(record) not in TRANSACTION:
                 delta.replay(record)
-        return self.moved(delta, delta.apply(self.image.provenance))
+        return self.after(delta, delta.apply(self.image.provenance))
 
-    def moved(self, delta: Delta, image: MetadataImage) -> "ControllerState":
-        """Return the state after a change of this one's image, which somebody else has folded."""
+    def after(self, delta: Delta, image: MetadataImage) -> "ControllerState":
+        """Return the state of an image to which a delta leads from this one."""
         assert delta.image is self.image, "a change of something else"
-        return ControllerState(image)
+        topics = delta.topics
+        return ControllerState(image, self.index.after(topics) if topics else self.index)
 
     def encode(self, record: Message) -> bytes:
         """Return a record as it is written at the level in force."""
         return encode_record(record, record_version(type(record), self.level))
 
 
-BLANK: Final = ControllerState(EMPTY)
+BLANK: Final = ControllerState(EMPTY, index.EMPTY)
 
 
 def topic_config(

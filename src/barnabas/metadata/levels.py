@@ -15,6 +15,9 @@ from typing import Final
 
 from barnabas.model.features import METADATA_VERSIONS
 from barnabas.model.value import value
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
@@ -32,6 +35,7 @@ CORDONED_DIRECTORIES: Final = 30
 
 RECORD_VERSIONS: Final[dict[type[Message], tuple[tuple[int, int], ...]]] = {
     RegisterBrokerRecord: ((CORDONED_DIRECTORIES, 4), (DIRECTORIES, 3), (MIGRATION, 2), (0, 1)),
+    BrokerRegistrationChangeRecord: ((CORDONED_DIRECTORIES, 3), (DIRECTORIES, 2), (0, 1)),
     PartitionRecord: ((ELIGIBLE_LEADERS, 2), (DIRECTORIES, 1), (0, 0)),
     PartitionChangeRecord: ((ELIGIBLE_LEADERS, 2), (DIRECTORIES, 1), (0, 0)),
 }

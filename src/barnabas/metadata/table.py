@@ -33,6 +33,11 @@ def by_tail(key: bytes) -> int:
     return (key[-2] << 8 | key[-1]) % SHARDS
 
 
+def by_last_byte(key: bytes) -> int:
+    """Place a key in one of 256 shards, by its last byte: for tables of which there are many."""
+    return key[-1]
+
+
 def by_text(key: str) -> int:
     """Place a key by its checksum, which is the same in every process."""
     return crc32(key.encode()) % SHARDS
@@ -43,10 +48,15 @@ class Table(Mapping[K, V]):
 
     __slots__ = ("_count", "_order", "_place", "_shards")
 
-    def __init__(self, place: Callable[[K], int], order: Callable[[K], Any] | None = None) -> None:
+    def __init__(
+        self,
+        place: Callable[[K], int],
+        order: Callable[[K], Any] | None = None,
+        shards: int = SHARDS,
+    ) -> None:
         self._place = place
         self._order = order
-        self._shards: list[dict[K, V]] = [NOTHING] * SHARDS
+        self._shards: list[dict[K, V]] = [NOTHING] * shards
         self._count = 0
 
     def __getitem__(self, key: K) -> V:

@@ -64,11 +64,13 @@ class Forwarded:
     message: Request
     context: Context
     """As if the client had asked itself."""
+    principal: str
+    """Who the client is, as ACLs name it."""
 
 
 def opened(served: ServedApis, context: Context, envelope: EnvelopeRequest) -> Forwarded:
     """Take a request out of its envelope; ``Refused`` with what to write on the envelope."""
-    check_principal(envelope.request_principal)
+    principal = principal_of(envelope.request_principal)
     if len(envelope.client_host_address) not in ADDRESS_BYTES:
         raise Refused(
             ErrorCode.INVALID_REQUEST,
@@ -91,7 +93,7 @@ def opened(served: ServedApis, context: Context, envelope: EnvelopeRequest) -> F
     except RemoteProtocolError as error:
         raise Refused(ErrorCode.UNSUPPORTED_VERSION, f"in an envelope: {error}") from error
     inner = Context(context.listener, Address(host, 0), client_id, version, correlation_id)
-    return Forwarded(api, message, inner)
+    return Forwarded(api, message, inner, principal)
 
 
 def sealed(forwarded: Forwarded, response: Response) -> EnvelopeResponse:
@@ -101,19 +103,20 @@ def sealed(forwarded: Forwarded, response: Response) -> EnvelopeResponse:
     return EnvelopeResponse(response_data=frame[SIZE_BYTES:], error_code=ErrorCode.NONE)
 
 
-def check_principal(principal: bytes | None) -> None:
-    """Refuse a client of whom nobody can tell who it is."""
+def principal_of(principal: bytes | None) -> str:
+    """Return who a client is; ``Refused`` if nobody can tell."""
     try:
         if principal is None or len(principal) < VERSION_BYTES:
             raise RemoteProtocolError("it has no version")
         version = int.from_bytes(principal[:VERSION_BYTES])
         if version not in codec.versions(DefaultPrincipalData):
             raise RemoteProtocolError(f"version {version} is not known here")
-        codec.decode(DefaultPrincipalData, version, principal[VERSION_BYTES:])
+        told = codec.decode(DefaultPrincipalData, version, principal[VERSION_BYTES:])
     except RemoteProtocolError as error:
         raise Refused(
             ErrorCode.PRINCIPAL_DESERIALIZATION_FAILURE, f"who the client is: {error}"
         ) from error
+    return f"{told.type}:{told.name}"
 
 
 def address_text(address: bytes) -> str:
