@@ -160,8 +160,10 @@ class ClusterHistory:
                 self.seen["elected " + self.elected(was, now)] += 1
             if now.elr and not was.elr:
                 self.seen["somebody is eligible"] += 1
-            if not now.adding_replicas and not now.removing_replicas and (
-                was.adding_replicas or was.removing_replicas
+            if (
+                not now.adding_replicas
+                and not now.removing_replicas
+                and (was.adding_replicas or was.removing_replicas)
             ):
                 self.seen["reassignment over"] += 1
 
@@ -283,9 +285,7 @@ class ClusterHistory:
             previous_broker_epoch=process.clean_mark,
         )
         joining = Joining(CLUSTER, 0, version, self.now_ms)
-        decision = register(
-            self.state, self.offset, self.config, self.sessions, joining, request
-        )
+        decision = register(self.state, self.offset, self.config, self.sessions, joining, request)
         same = known is not None and known.incarnation_id == process.incarnation
         if isinstance(decision.reply, Refused):
             self.decided(f"{process.broker} may not join", decision)
@@ -294,9 +294,7 @@ class ClusterHistory:
                 assert self.is_alive(Life(known.id, known.epoch)), "B-02: it was silent"
                 self.seen["the same id twice"] += 1
             return False
-        clean = same or (
-            version >= 3 and known is not None and known.epoch == process.clean_mark
-        )
+        clean = same or (version >= 3 and known is not None and known.epoch == process.clean_mark)
         before = self.offset
         told = self.decided(
             f"{process.broker} joins, {'clean' if clean else 'unclean'}",
@@ -466,7 +464,7 @@ class ClusterHistory:
     def beat_as_zombie(self) -> None:
         """Let a former life send a heartbeat that would change everything (B-03)."""
         broker, known = self.random.choice(BROKERS), self.state.image
-        epoch = self.any([each for each in self.epochs if each is not None]) or 0
+        epoch = self.any(self.epochs) or 0
         living = self.registration(broker)
         if living is not None and living.epoch == epoch:
             return
@@ -607,9 +605,7 @@ class ClusterHistory:
             epoch = known.epoch if known else 0
             if self.random.random() < 0.1:
                 epoch = self.random.choice((-1, epoch - 1))
-            states.append(
-                AlterPartitionRequest.BrokerState(broker_id=broker, broker_epoch=epoch)
-            )
+            states.append(AlterPartitionRequest.BrokerState(broker_id=broker, broker_epoch=epoch))
         return states
 
     def propose_nonsense(self) -> None:
@@ -697,18 +693,20 @@ class ClusterHistory:
             and sender in isr
             and len(set(isr)) == len(isr)
             and set(isr) <= set(partition.replicas)
-            and (told.leader_recovery_state == 0 or (
-                told.leader_recovery_state == 1
-                and len(isr) == 1
-                and partition.leader_recovery_state == 1
-            ))
+            and (
+                told.leader_recovery_state == 0
+                or (
+                    told.leader_recovery_state == 1
+                    and len(isr) == 1
+                    and partition.leader_recovery_state == 1
+                )
+            )
             and all(self.world().is_active(each) for each in isr)
             and all(
                 version < 3
                 or (known is not None and known.epoch == each.broker_epoch)
                 or (
-                    each.broker_epoch == -1
-                    and (each.broker_id in partition.isr or self.level < 10)
+                    each.broker_epoch == -1 and (each.broker_id in partition.isr or self.level < 10)
                 )
                 for each, known in zip(told.new_isr_with_epochs, members, strict=True)
             )
