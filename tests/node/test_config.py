@@ -80,6 +80,15 @@ def test_what_the_quorum_keeps_is_what_the_operator_wrote() -> None:
     assert (raft.retention_bytes, raft.retention_ms) == (1234, -1)
 
 
+def test_a_follower_asks_for_as_much_at_once_as_the_operator_wrote() -> None:
+    lines = {
+        "controller.quorum.fetch.max.bytes": "1000",
+        "controller.quorum.fetch.snapshot.max.bytes": "2000",
+    }
+    raft = config_of(DYNAMIC | lines).raft("cluster", ZERO_UUID)
+    assert (raft.fetch_bytes_max, raft.fetch_snapshot_bytes_max) == (1000, 2000)
+
+
 def test_a_controller_that_listens_everywhere_has_to_say_where_that_is() -> None:
     config = node_config(DYNAMIC | {"advertised.listeners": ""})
     with pytest.raises(Misconfigured, match=r"add it to advertised.listeners"):

@@ -237,6 +237,7 @@ class World:
             member.can_vote,
             member.auto_join,
             fetch_bytes_max=PART_BYTES,
+            fetch_snapshot_bytes_max=PART_BYTES,
         )
 
     def start(self, member: Member) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from barnabas.model.errors import Refused
 from barnabas.model.ids import Uuid
@@ -54,13 +54,15 @@ class Notes:
 
 def texts(batch: OpenedBatch) -> list[str]:
     """Return the values of a batch as text."""
-    return [bytes(value).decode() for value in batch.values]
+    return [bytes(value).decode(errors="replace") for value in batch.values]
 
 
 class Member:
     """One member: its process, as far as it lives, and what it is asked to do."""
 
-    def __init__(self, world: World, config: RaftConfig, voters: VoterSet) -> None:
+    def __init__(
+        self, world: World, config: RaftConfig, voters: VoterSet, attach: "Attach | None" = None
+    ) -> None:
         self.config: Final = config
         self.host: Final = f"n{config.key.id}"
         self.notes = Notes()
@@ -68,6 +70,7 @@ class Member:
         self._world: Final = world
         self._voters: Final = voters
         self._jobs: Final[list[Job]] = []
+        self._attach: Final = attach
 
     @property
     def quorum(self) -> Quorum:
@@ -102,6 +105,8 @@ class Member:
         self.seat = await seat.open_member(
             runtime, self.config, DIRECTORY, listen, self._voters, [self.notes]
         )
+        if self._attach is not None:
+            self._attach(self, runtime)
         while True:
             await runtime.clock.sleep_ms(1)
             while self._jobs:
@@ -113,6 +118,10 @@ class Member:
         job = Job(work)
         self._jobs.append(job)
         return job
+
+
+Attach: TypeAlias = Callable[[Member, Runtime], None]
+"""Puts something on the log of a member that has just started."""
 
 
 class Job:
@@ -136,7 +145,9 @@ class Job:
 class Members:
     """A quorum, and what tests do to it."""
 
-    def __init__(self, world: World, count: int, retention_bytes: int) -> None:
+    def __init__(
+        self, world: World, count: int, retention_bytes: int, attach: "Attach | None" = None
+    ) -> None:
         self.world: Final = world
         own = [voter(each) for each in range(1, count + 1)]
         self.voters: Final = VoterSet.of(replace(each, key=ReplicaKey(each.key.id)) for each in own)
@@ -144,7 +155,7 @@ class Members:
             RaftConfig(each.key, "cluster", each.endpoints, retention_bytes=retention_bytes)
             for each in own
         ]
-        self.all: Final = [Member(world, config, self.voters) for config in configs]
+        self.all: Final = [Member(world, config, self.voters, attach) for config in configs]
         for member in self.all:
             member.start()
 
@@ -191,11 +202,13 @@ async def put(member: Member, text: str) -> int:
 
 
 @contextmanager
-def quorum_of(count: int, retention_bytes: int = -1) -> Iterator[Members]:
+def quorum_of(
+    count: int, retention_bytes: int = -1, attach: Attach | None = None
+) -> Iterator[Members]:
     """Yield a quorum that has just been started."""
     hosts = [f"n{each}" for each in range(1, count + 1)]
     with world_of(*hosts) as world:
-        members = Members(world, count, retention_bytes)
+        members = Members(world, count, retention_bytes, attach)
         yield members
         for process in world.processes:
             if process.death is not None and process.death.error is not None:

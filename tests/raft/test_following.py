@@ -253,7 +253,7 @@ def test_a_cut_that_cuts_nothing_is_a_complaint() -> None:
 def test_a_snapshot_comes_in_parts_and_takes_the_place_of_the_log() -> None:
     raft, effects = receiving()
     assert effects[0] == OpenSnapshot(SNAPSHOT)
-    assert asked(effects) == FetchSnapshot(key(1), 2, SNAPSHOT, 0, 8 * 1024 * 1024)
+    assert asked(effects) == FetchSnapshot(key(1), 2, SNAPSHOT, 0, 1024 * 1024)
     effects = answer(raft, effects, part(0))
     assert StorePart(SNAPSHOT, 0, b"12345678") in effects
     assert SetTimer(Alarm.FETCH, 2_000) in effects

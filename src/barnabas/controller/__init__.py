@@ -22,6 +22,18 @@ Read in this order:
 ``directories``      where replicas lie (``barnabas.controller.directories``)
 ``reassignment``     partitions that move (``barnabas.controller.reassignment``)
 
+``placement``        which brokers hold new partitions
+``configs``          what is set for whom (``barnabas.controller.configs``)
+``topics``           what topics there are (``barnabas.controller.topics``)
+``quotas``           how much clients may use (``barnabas.controller.quotas``)
+
+``activation``       what a new leader decides first (``barnabas.controller.activation``)
+``refusals``         a request refused as a whole (``barnabas.controller.refusals``)
+``presence``         a controller makes itself known
+``shell``            follows the log, decides while this node leads it
+``apis``             what is answered: one file for each API
+``handlers``         all of them, and envelopes (``barnabas.controller.handlers``)
+
 Non-obvious:
 
 - Requests and replies are messages of the protocol; records are messages, too, and are written in

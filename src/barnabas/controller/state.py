@@ -11,6 +11,7 @@ from barnabas.controller import index
 from barnabas.controller.config import ControllerConfig
 from barnabas.metadata.configs import ResourceType
 from barnabas.metadata.delta import Delta
+from barnabas.metadata.fold import TRANSACTION
 from barnabas.metadata.image import EMPTY, MetadataImage
 from barnabas.metadata.levels import record_version
 from barnabas.model.features import MINIMUM_VERSION
@@ -43,11 +44,14 @@ class ControllerState:
         """Return the state after some records; where it ends in the log is not looked at."""
         delta = Delta(self.image)
         for record in records:
-            delta.replay(record)
+            # Whoever decides sees a transaction of its own at once, and drops it whole.
+            if type(record) not in TRANSACTION:
+                delta.replay(record)
         return self.after(delta, delta.apply(self.image.provenance))
 
     def after(self, delta: Delta, image: MetadataImage) -> "ControllerState":
         """Return the state of an image to which a delta leads from this one."""
+        assert delta.image is self.image, "a change of something else"
         topics = delta.topics
         return ControllerState(image, self.index.after(topics) if topics else self.index)
 

@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 from barnabas.metadata.faults import Unfoldable
@@ -57,6 +58,7 @@ from barnabas.metadata.loader import (
 from barnabas.metadata.publication import LeaderAndEpoch, Publication, Publisher
 from barnabas.metadata.snapshot import SnapshotFold, Unwritable, last_contained_ms
 from barnabas.records.opened import OpenedBatch
+from barnabas.runtime.clock import Clock
 from barnabas.runtime.runtime import Runtime
 
 # A subscriber that takes longer than this at once keeps the others from the news, and is named.
@@ -144,20 +146,12 @@ class MetadataShell:
         """Take a snapshot in place of everything before."""
         known = self._high_watermark()
         try:
-            first = next(batches)
-            append_ms = last_contained_ms(first, snapshot_name(snapshot))
-            fold = SnapshotFold(
-                Provenance(snapshot.end_offset - 1, snapshot.epoch, append_ms, batch_aligned=True)
-            )
-            for batch in batches:
-                fold.take(batch)
-                # It may be large, and somebody may wait for this node's vote.
-                await self._runtime.clock.sleep_ms(0)
+            image = await read_snapshot(self._runtime.clock, snapshot, batches)
         except Unfoldable as unfoldable:
             await self._happen(SnapshotUnreadable(unfoldable.fault))
             return
         self._happen(HighWatermark(known))
-        await self._happen(SnapshotRead(fold.image()))
+        await self._happen(SnapshotRead(image))
 
     async def commit(self, batches: Sequence[OpenedBatch]) -> None:
         """Take what comes next."""
@@ -241,9 +235,17 @@ class MetadataShell:
         return None
 
 
-def snapshot_name(snapshot: SnapshotName) -> str:
-    """Return what the file of a snapshot is called."""
-    return Provenance(snapshot.end_offset - 1, snapshot.epoch, -1, True).snapshot_name
+async def read_snapshot(
+    clock: Clock, snapshot: SnapshotName, batches: Iterator[OpenedBatch]
+) -> MetadataImage:
+    """Return the image in a snapshot, and let others work while it is read: it may be large."""
+    end = Provenance(snapshot.end_offset - 1, snapshot.epoch, -1, batch_aligned=True)
+    append_ms = last_contained_ms(next(batches), end.snapshot_name)
+    fold = SnapshotFold(replace(end, append_ms=append_ms))
+    for batch in batches:
+        fold.take(batch)
+        await clock.sleep_ms(0)
+    return fold.image()
 
 
 class SnapshotWriter:

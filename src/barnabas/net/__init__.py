@@ -19,6 +19,7 @@ Read in this order:
 ``versions``  ApiVersions from both ends: what we tell, and what two ends agree upon (KIP-35, 511)
 ``server``    a listener: accept, read, hand to handlers one by one, answer in order, bounded
 ``peers``     requests to other nodes: one connection each, made and made again on demand
+``envelope``  requests that a broker hands on for its client (``barnabas.net.envelope``)
 
 Non-obvious:
 

@@ -193,6 +193,7 @@ class NodeConfig:
             request_timeout_ms=self.quorum["request.timeout.ms"],
             retry_backoff_ms=self.quorum["retry.backoff.ms"],
             fetch_bytes_max=self.quorum["fetch.max.bytes"],
+            fetch_snapshot_bytes_max=self.quorum["fetch.snapshot.max.bytes"],
             retention_bytes=self.metadata_retention_bytes,
             retention_ms=self.metadata_retention_ms,
         )

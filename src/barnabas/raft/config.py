@@ -29,6 +29,7 @@ class RaftConfig:
     retry_backoff_ms: int = 20
     fetch_wait_ms: int = 500
     fetch_bytes_max: int = 8 * 1024 * 1024
+    fetch_snapshot_bytes_max: int = 1024 * 1024
 
     retention_bytes: int = 100 * 1024 * 1024
     retention_ms: int = 7 * 24 * 3_600_000

@@ -85,7 +85,7 @@ def fetch(replica: Replica) -> list[Effect]:
         replica.epoch,
         following.receiving,
         following.received_bytes,
-        replica.config.fetch_bytes_max,
+        replica.config.fetch_snapshot_bytes_max,
     )
     return replica.ask(state.endpoints, part)
 

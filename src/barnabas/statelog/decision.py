@@ -7,7 +7,7 @@ from barnabas.model.value import value
 
 RecordT = TypeVar("RecordT")
 RecordT_contra = TypeVar("RecordT_contra", contravariant=True)
-ReplyT = TypeVar("ReplyT")
+ReplyT_co = TypeVar("ReplyT_co", covariant=True)
 
 
 class State(Protocol[RecordT_contra]):
@@ -22,8 +22,8 @@ StateT = TypeVar("StateT")
 
 
 @value
-class Decision(Generic[RecordT, ReplyT]):
+class Decision(Generic[RecordT, ReplyT_co]):
     """Records to append, all or none, and the reply to give once they are committed."""
 
     records: tuple[RecordT, ...]
-    reply: ReplyT
+    reply: ReplyT_co

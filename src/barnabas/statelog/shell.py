@@ -13,10 +13,12 @@ before it is folded here: the log tells of leadership only then.  So a decision 
 everything that any leader before has decided (C-02).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from barnabas.model.errors import ErrorCode, Refused
+from barnabas.model.value import value
 from barnabas.statelog.decision import Decision, State
 
 RecordT = TypeVar("RecordT")
@@ -38,6 +40,26 @@ class Log(Protocol):
 
     async def committed(self, epoch: int, end_offset: int) -> None:
         """Return when all below an offset is committed; ``Refused`` if leadership is lost first."""
+
+
+@value
+class Decided(Generic[ReplyT]):
+    """A decision that is appended, and the reply to it, which has to wait."""
+
+    epoch: int
+    end_offset: int
+    reply: ReplyT
+
+
+@contextmanager
+def led() -> Iterator[None]:
+    """Say as a controller says it that this node does not lead any more."""
+    try:
+        yield
+    except Refused as refused:
+        if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
+            raise
+        raise Refused(ErrorCode.NOT_CONTROLLER, refused.why) from refused
 
 
 class StateLog(Generic[StateT, RecordT]):
@@ -62,22 +84,29 @@ class StateLog(Generic[StateT, RecordT]):
         NOT_CONTROLLER if this node does not lead, or stops before: in that case
         the records may or may not become true.
         """
+        return await self.replied(self.decided(decide))
+
+    def decided(
+        self, decide: Callable[[StateT, int], Decision[RecordT, ReplyT]]
+    ) -> Decided[ReplyT]:
+        """Decide on the newest state at once, and append what it takes; ``replied`` is the rest."""
         epoch = self.epoch
         if epoch is None:
             raise Refused(ErrorCode.NOT_CONTROLLER, "this node does not lead")
         decision = decide(self.pending, self._log.end_offset)
-        try:
-            if decision.records:
-                values = [self._encode(record) for record in decision.records]
+        if decision.records:
+            values = [self._encode(record) for record in decision.records]
+            with led():
                 self._end_offset = self._log.append(epoch, values)
-                self.pending = self.pending.apply(decision.records)
+            self.pending = self.pending.apply(decision.records)
+        return Decided(epoch, self._end_offset, decision.reply)
+
+    async def replied(self, decided: Decided[ReplyT]) -> ReplyT:
+        """Return a reply when all that it rests on is committed."""
+        with led():
             # Even a refusal waits: it may rest on a record that is not committed yet.
-            await self._log.committed(epoch, self._end_offset)
-        except Refused as refused:
-            if refused.code is not ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                raise
-            raise Refused(ErrorCode.NOT_CONTROLLER, refused.why) from refused
-        return decision.reply
+            await self._log.committed(decided.epoch, decided.end_offset)
+        return decided.reply
 
     def on_committed(self, records: Sequence[RecordT]) -> None:
         """Take records that the log has committed, whoever wrote them."""

@@ -9,13 +9,18 @@ from barnabas.raft.events import Event, StopAsked
 from barnabas.raft.node import RaftNode
 from barnabas.sim.profiles.raft import RaftValidator, facts_of
 from barnabas.sim.profiles.raft.facts import replica_of
+from barnabas.sim.profiles.raft.trace import not_cleaned
 from barnabas.sim.specs.raft.guards import Guard
-from barnabas.sim.specs.raft.node import Role
+from barnabas.sim.specs.raft.log import PLAIN, Key, Log
+from barnabas.sim.specs.raft.node import Node, Role, Snapshot, Step
+from barnabas.sim.specs.raft.replication import clean
 from barnabas.sim.world import Violation
 from tests.sim.profiles.raft.breaking import BREAKS, Break
 from tests.sim.profiles.raft.quorum import Life, Quorum
 
 STEPS = 600
+
+ME = Key(1, "a")
 
 # In how many schedules a broken product must be found; most are in the first, some need a rare
 # turn of things.  And how many are followed to their end.
@@ -180,3 +185,24 @@ def test_a_new_disk_makes_a_new_replica() -> None:
     assert after.key.id == before.key.id
     assert after.key != before.key
     assert after.log.end == 0
+
+
+def test_a_disk_may_be_several_cleanings_behind() -> None:
+    def of(log: Log, *ends: int) -> Node:
+        snapshots = tuple(Snapshot(end, 1, frozenset()) for end in ends)
+        return Node(ME, log=log, snapshots=snapshots)
+
+    def cleaned(node: Node, end: int) -> Node:
+        step = clean(node, end)
+        assert isinstance(step, Step)
+        return step.node
+
+    short = Log().append(1, PLAIN, 4)
+    first = of(short, 1, 2)
+    second = replace(cleaned(first, 2), log=cleaned(first, 2).log.append(1, PLAIN, 4))
+    second = replace(second, snapshots=(*second.snapshots, Snapshot(6, 1, frozenset())))
+    node = cleaned(second, 6)
+    assert not_cleaned(node, [first, second], 6) == node
+    assert not_cleaned(node, [first, second], 2) == second
+    whole = of(short.append(1, PLAIN, 4), 1, 2, 6)
+    assert not_cleaned(node, [first, second], 0) == whole

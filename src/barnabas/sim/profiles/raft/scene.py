@@ -121,6 +121,7 @@ class RaftScene:
             request_timeout_ms=plan.knob("fetch_ms", 2_000),
             fetch_wait_ms=plan.knob("fetch_ms", 2_000) // 4,
             fetch_bytes_max=plan.knob("fetch_bytes", 4_096),
+            fetch_snapshot_bytes_max=plan.knob("fetch_bytes", 4_096),
             retention_bytes=plan.knob("retention_bytes", 2_048),
             clean_interval_ms=5_000,
         )

@@ -103,9 +103,8 @@ class RaftValidator:
         left = self._doubles[name]
         why, place = "", ""
         for node, written in reversed([*left.stages, (left.node, left.written)]):
-            if left.uncleaned is not None and facts.start < node.log.start:
-                node = not_cleaned(node, left.uncleaned)  # noqa: PLW2901 -- as the disk has it
-            woken = come_back(replace(node, saved=written), facts, left.installing)
+            stored = replace(not_cleaned(node, left.uncleaned, facts.start), saved=written)
+            woken = come_back(stored, facts, left.installing)
             if isinstance(woken, Node):
                 difference = differing(woken, facts)
                 if difference is None:
@@ -119,13 +118,16 @@ class RaftValidator:
         return Violation("TV-raft-restart", story, place)
 
 
-def not_cleaned(node: Node, before: Node) -> Node:
+def not_cleaned(node: Node, uncleaned: Sequence[Node], start: int) -> Node:
     """Return a replica with what its disk still has, of which it wanted to be rid."""
-    start = node.log.start
-    later = tuple(run for _, run in node.log.pieces())
-    older = tuple(each for each in before.snapshots if each.end < start)
-    log = before.log.cut(start).extend(later)
-    return replace(node, log=log, snapshots=(*older, *node.snapshots))
+    for before in reversed(uncleaned):
+        if start >= node.log.start:
+            break
+        older = tuple(each for each in before.snapshots if each.end < node.log.start)
+        later = tuple(run for _, run in node.log.pieces())
+        log = before.log.cut(node.log.start).extend(later)
+        node = replace(node, log=log, snapshots=(*older, *node.snapshots))
+    return node
 
 
 def come_back(node: Node, facts: Facts, installing: SnapshotId | None) -> Node | Blocked:

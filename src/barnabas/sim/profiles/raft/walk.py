@@ -109,8 +109,8 @@ class Double:
     stages: list[tuple[Node, spec.Election]] = field(default_factory=list)
     """What the disk may show if the process dies before it has performed everything."""
     installing: SnapshotId | None = None
-    uncleaned: Node | None = None
-    """The replica before its log was cleaned: the disk follows later, and may not come to it."""
+    uncleaned: list[Node] = field(default_factory=list)
+    """The replica before each time its log was cleaned: the disk follows later, if at all."""
 
 
 class Walk:
@@ -215,10 +215,11 @@ class Walk:
                 keys = node.log.start_voters if voters is None else voters_of(voters)
                 installed = spec.Snapshot(snapshot.end_offset, snapshot.epoch, keys)
                 self._do("install", replication.install(node, installed))
-                self._double.installing = self._double.uncleaned = None
+                self._double.installing = None
+                self._double.uncleaned.clear()
                 self._double.cuts += 1
             case CleanAsked(first):
-                self._double.uncleaned = self._double.uncleaned or node
+                self._double.uncleaned.append(node)
                 self._do("clean", replication.clean(node, first.end_offset))
             case _:
                 pass
