@@ -205,12 +205,12 @@ class ClusterHistory:
             (1, self.change_mind),
         )  # fmt: skip
         # Swarm: what perturbs is rare in some histories, and never happens in others.
-        perturbing = {
+        perturbing = (
             self.crash, self.wait, self.everybody_is_silent, self.stop, self.forget,
             self.lose_directory, self.fail_over, self.start, self.propose_nonsense, self.move,
-        }  # fmt: skip
-        rare = {each for each in perturbing if self.random.random() < 0.4}
-        never = {each for each in perturbing if self.random.random() < 0.15}
+        )  # fmt: skip
+        rare = [each for each in perturbing if self.random.random() < 0.4]
+        never = [each for each in perturbing if self.random.random() < 0.15]
         weighted = [
             action
             for weight, action in actions
@@ -450,16 +450,26 @@ class ClusterHistory:
             self.processes.pop(before.id, None)
             self.heard_ms.pop(life, None)
         elif now.in_controlled_shutdown and not now.fenced:
+            if life in self.stops_at:
+                waits = led or self.waits_for(life) is not None
+                assert waits, "BL-3: it leads nothing, all others know, and it may not stop"
             self.stops_at.setdefault(life, self.offset - 1)
         self.read[life] = request.current_metadata_offset
 
     def check_stopped(self, life: Life, led: bool) -> None:
         """B-12: it leads nothing, and every active broker knows that."""
         assert not led, "B-12: it leads"
+        unknowing = self.waits_for(life)
+        assert unknowing is None, f"B-12: {unknowing} does not know yet"
+
+    def waits_for(self, life: Life) -> int | None:
+        """Return an active broker that does not know yet who leads in place of one that stops."""
         for broker in self.state.image.cluster.brokers.values():
-            if broker.id != life.broker and self.world().is_active(broker.id):
-                read = self.read.get(Life(broker.id, broker.epoch), -1)
-                assert read >= self.stops_at[life], f"B-12: {broker.id} does not know yet"
+            read = self.read.get(Life(broker.id, broker.epoch), -1)
+            active = broker.id != life.broker and self.world().is_active(broker.id)
+            if active and read < self.stops_at[life]:
+                return broker.id
+        return None
 
     def beat_as_zombie(self) -> None:
         """Let a former life send a heartbeat that would change everything (B-03)."""
@@ -582,6 +592,7 @@ class ClusterHistory:
         others = [each for each in partition.replicas if each != partition.leader]
         isr = [partition.leader, *self.random.sample(others, self.random.randint(0, len(others)))]
         recovering = partition.leader_recovery_state and self.random.random() < 0.5
+        overtaken = self.random.random() < 0.1 and partition.partition_epoch > 0
         self.proposed(
             partition.leader,
             name,
@@ -590,7 +601,7 @@ class ClusterHistory:
             AlterPartitionRequest.PartitionData(
                 partition_index=number,
                 leader_epoch=partition.leader_epoch,
-                partition_epoch=partition.partition_epoch,
+                partition_epoch=partition.partition_epoch - overtaken,
                 new_isr=isr,
                 new_isr_with_epochs=self.lives(isr),
                 leader_recovery_state=int(recovering),

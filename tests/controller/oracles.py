@@ -134,6 +134,7 @@ def check_state(world: World) -> None:
         at = f"{topic.name}-{number}: {partition}"
         check_sets(world, topic.name, partition, at)
         check_fenced(world, partition, at)
+        check_led(world, partition, at)
 
 
 def check_brokers(image: MetadataImage) -> None:
@@ -179,6 +180,17 @@ def check_fenced(world: World, partition: PartitionRegistration, at: str) -> Non
         assert partition.leader < 0, f"C-06: led by who is not active, {at}"
     else:
         assert not inactive, f"C-06: in sync without being active, {at}"
+
+
+def check_led(world: World, partition: PartitionRegistration, at: str) -> None:
+    """PL-7: nobody leads only if nobody may."""
+    if partition.leader >= 0:
+        return
+    complete = partition.isr or partition.elr
+    if world.elr and not complete:
+        complete = partition.last_known_elr
+    able = [broker for broker in complete if world.may_lead(broker, partition)]
+    assert not able, f"PL-7: {able} could lead, {at}"
 
 
 # --- One decision ---
