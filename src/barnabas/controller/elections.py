@@ -267,8 +267,8 @@ def elect(
             )
     else:
         for told in request.topic_partitions:
-            topic = state.image.topics.named(told.topic)
-            answers = [asked.answer(told.topic, topic, index) for index in told.partitions]
+            found = state.image.topics.named(told.topic)
+            answers = [asked.answer(told.topic, found, number) for number in told.partitions]
             results.append(
                 ElectLeadersResponse.ReplicaElectionResult(
                     topic=told.topic, partition_result=answers
