@@ -16,7 +16,11 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.metadata.topics import PartitionRegistration, Topic
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
+from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
 from barnabas.wire.structs import Message
 
 Place = tuple[Uuid, int]
@@ -209,10 +213,13 @@ class Step:
     """A broker that has come back and may have lost what it had."""
     asked: bool = False
     """Whether an operator asked for an unclean election."""
+    offset: int | None = None
+    """Where the first of the records stands, if that is known."""
 
 
 def check_step(step: Step) -> None:
     """Complain of a decision that leads from one good state to another in a bad way."""
+    check_lives(step)
     told: Counter[Place] = Counter()
     epochs: Counter[Place] = Counter()
     for record in step.records:
@@ -234,6 +241,30 @@ def check_step(step: Step) -> None:
         if not uncleanly(before, after, step.joined.get(place, ())):
             check_eligible(step, topic.name, before, after, at)
         check_reassignment(step, topic.name, before, after, at)
+
+
+def check_lives(step: Step) -> None:
+    """B-01, B-03 and B-04: what records may do to the lives of brokers."""
+    known = step.before.image.cluster.brokers
+    newest = max((broker.epoch for broker in known.values()), default=-1)
+    for place, record in enumerate(step.records):
+        if isinstance(record, RegisterBrokerRecord):
+            before = known.get(record.broker_id)
+            if before is not None and before.incarnation_id == record.incarnation_id:
+                assert record.broker_epoch == before.epoch, f"B-01: another epoch, {record}"
+                assert record.fenced == before.fenced, f"B-01: fenced or not, {record}"
+                stopping = before.in_controlled_shutdown
+                assert record.in_controlled_shutdown == stopping, f"B-01: stopping, {record}"
+                continue
+            assert record.fenced, f"B-04: a new life begins fenced, {record}"
+            assert not record.in_controlled_shutdown, f"B-04: it stops already, {record}"
+            assert record.broker_epoch > newest, f"B-01: epochs rise, {record}"
+            if step.offset is not None:
+                assert record.broker_epoch == step.offset + place, f"B-01: not its offset, {record}"
+        elif isinstance(record, BrokerRegistrationChangeRecord):
+            life = known[record.broker_id]
+            assert record.broker_epoch == life.epoch, f"B-03: of another life, {record}"
+            assert (record.fenced != 1) or not life.fenced, f"it is fenced already, {record}"
 
 
 def check_epochs(
