@@ -44,6 +44,8 @@ LOG: Final = "Log: the directory over what changes a log over the log over its p
 NODE: Final = "Node: what is done over what is read"
 METADATA: Final = "Metadata: the loader over the fold over the image over its parts"
 CONTROLLER: Final = "Controller: decisions over the state they are made on"
+BROKER: Final = "Broker: the shell over the machines over what they are told"
+BROKER_AND_QUORUM: Final = "A broker knows nothing of how its quorum is kept"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SPECS: Final = "A specification knows nothing of what it is compared with"
@@ -83,6 +85,11 @@ VIOLATIONS: Final = (
     Violation("controller/state.py", "import asyncio", CORES),
     Violation("controller/state.py", "import time", WORLD),
     Violation("controller/config.py", "from barnabas.controller import state", CONTROLLER),
+    Violation("broker/lifecycle.py", "from barnabas.broker import assignments", BROKER),
+    Violation("broker/lifecycle.py", "import asyncio", CORES),
+    Violation("broker/shell.py", "import time", WORLD),
+    Violation("broker/shell.py", "from barnabas.raft import states", BROKER_AND_QUORUM),
+    Violation("broker/config.py", "from barnabas.controller import state", LAYERS),
     Violation("wire/structs.py", "from barnabas.wire import codec", CYCLES),
     Violation("wire/messages/fetch.py", "from barnabas.wire import connection", MESSAGES),
     Violation("records/batch.py", "from barnabas.records import builder", RECORDS),

@@ -27,4 +27,5 @@ Whole controllers of Apache Kafka on loopback, beside ours and among them (``jav
 - ``test_raft_answers``: asked anything, in the same role and on the same log, ours answers alike.
 - ``test_raft_member``: ours observes, votes and leads among Kafka's, and takes over directories.
 - ``test_raft_tools``: operators' tools of either on quorums of either.
+- ``test_control_broker``: our broker registers with Kafka's controllers, lives and leaves.
 """

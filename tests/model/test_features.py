@@ -12,6 +12,7 @@ from barnabas.model.features import (
     MINIMUM_VERSION,
     Level,
     check_needs,
+    supported_levels,
     version_of_level,
     version_of_release,
 )
@@ -95,3 +96,11 @@ def test_a_level_may_need_others() -> None:
         check_needs("e", level, {"metadata.version": 22})
     with pytest.raises(Misconfigured, match=r"metadata.version=7 \(3.3-IV3\)"):
         check_needs("e", Level(1, 7), {})
+
+
+def test_a_node_can_work_with_every_level_there_is_that_is_stable() -> None:
+    levels = supported_levels(unstable=False)
+    assert levels["metadata.version"] == (7, 30)
+    assert supported_levels(unstable=True)["metadata.version"] == (7, 31)
+    assert levels["transaction.version"] == (0, 2)
+    assert levels.keys() == {"metadata.version", *FEATURES_BY_NAME}

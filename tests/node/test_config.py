@@ -2,8 +2,9 @@
 
 import pytest
 
+from barnabas.metadata.cluster import Endpoint as BrokerEndpoint
 from barnabas.model.errors import Misconfigured
-from barnabas.model.ids import ZERO_UUID
+from barnabas.model.ids import ZERO_UUID, Uuid
 from barnabas.node.config import Listener, Settings, node_config
 from barnabas.raft.voters import NO_VOTERS, Endpoint, ReplicaKey
 from barnabas.runtime.network import Address
@@ -143,6 +144,26 @@ def test_what_a_file_must_not_say_is_refused(more: dict[str, str], why: str) -> 
         ),
         (DYNAMIC, {"controller.listener.names": "CONTROLLER,Y"}, "must only contain values"),
         (DYNAMIC, {"advertised.listeners": "CONTROLLER://0.0.0.0:1"}, "nonroutable"),
+        (STATIC, {"advertised.listeners": "PLAINTEXT://0.0.0.0:1"}, "nonroutable"),
+        (STATIC, {"advertised.listeners": "CONTROLLER://h:1"}, "at least one broker advertised"),
+        (STATIC, {"inter.broker.listener.name": "SSL"}, "must be a listener name defined in adv"),
+        (
+            STATIC,
+            {"advertised.listeners": "PLAINTEXT://h:1,SSL://h:2"},
+            "must be equal to or a subset of the ones defined in listeners. Found PLAINTEXT,SSL",
+        ),
+        (STATIC, {"listeners": "X://h:1"}, "No security protocol defined for listener X"),
+        (STATIC, {"listener.security.protocol.map": "X:PLAIN"}, "Not a listener and one of"),
+        (STATIC, {"inter.broker.listener.name": "NONE"}, "with name NONE defined in inter.broker"),
+        (STATIC, {"security.inter.broker.protocol": "NONE"}, "String must be one of: PLAINTEXT"),
+        (
+            STATIC,
+            {"inter.broker.listener.name": "X", "security.inter.broker.protocol": "SSL"},
+            "Only one of inter.broker.listener.name and security.inter.broker.protocol",
+        ),
+        (STATIC, {"cordoned.log.dirs": "/disks/a,/disks/c"}, "Missing entries : /disks/c"),
+        (STATIC, {"cordoned.log.dirs": "*,/disks/a"}, "must not contain other values"),
+        (STATIC, {"log.dir.failure.timeout.ms": "0"}, "Value must be at least 1"),
     ],
 )
 def test_what_the_roles_of_a_node_forbid_is_refused(
@@ -150,6 +171,85 @@ def test_what_the_roles_of_a_node_forbid_is_refused(
 ) -> None:
     with pytest.raises(Misconfigured, match=why):
         node_config(lines | more)
+
+
+BROKER_LINES = STATIC | {
+    "listeners": "CLIENTS://:9092,BROKERS://h:0",
+    "advertised.listeners": "CLIENTS://far:19092,BROKERS://h:0",
+    "listener.security.protocol.map": "CLIENTS:PLAINTEXT, BROKERS:PLAINTEXT,CONTROLLER:SSL",
+    "inter.broker.listener.name": "brokers",
+    "broker.rack": "r1",
+    "cordoned.log.dirs": "/disks/b",
+    "broker.heartbeat.interval.ms": "500",
+    "initial.broker.registration.timeout.ms": "7000",
+    "log.dir.failure.timeout.ms": "9000",
+    "controlled.shutdown.enable": "false",
+}
+DISKS = {"/disks/a": Uuid(b"a" * 16)}
+PORTS = {"CLIENTS": 9092, "BROKERS": 4711}
+
+
+def test_a_broker_is_told_what_it_registers_with() -> None:
+    config = config_of(BROKER_LINES)
+    told = config.broker("cluster", DISKS, 41, PORTS)
+    assert told.listeners == (
+        BrokerEndpoint("BROKERS", "h", 4711, 0),
+        BrokerEndpoint("CLIENTS", "far", 19092, 0),
+    )
+    assert (told.id, told.cluster_id, told.rack, told.cordoned) == (
+        0,
+        "cluster",
+        "r1",
+        ("/disks/b",),
+    )
+    assert (told.directories, told.previous_epoch) == (DISKS, 41)
+    assert (told.heartbeat_interval_ms, told.registration_timeout_ms) == (500, 7_000)
+    assert (told.directory_failure_timeout_ms, told.controlled_shutdown) == (9_000, False)
+    assert told.supported_features["metadata.version"] == (7, 30)
+    unstable = config_of(BROKER_LINES, unstable_feature_versions_enable="true")
+    newest = unstable.broker("cluster", DISKS, 41, PORTS).supported_features["metadata.version"]
+    assert newest == (7, 31)
+
+
+def test_a_broker_waits_as_long_as_kafkas_unless_it_is_told() -> None:
+    lines = STATIC | {"listeners": "PLAINTEXT://h:9092"}
+    told = config_of(lines).broker("cluster", DISKS, -1, {"PLAINTEXT": 9092})
+    assert told.heartbeat_interval_ms == 2_000
+    assert told.registration_timeout_ms == 60_000
+    assert told.directory_failure_timeout_ms == 30_000
+    assert told.shutdown_timeout_ms == 300_000
+    assert told.controlled_shutdown
+    assert config_of(lines).broker_settings.session_timeout_ms == 9_000
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({}, "listener PLAINTEXT listens everywhere"),
+        (
+            {"listeners": "SSL://h:1", "security.inter.broker.protocol": "SSL"},
+            "listener SSL speaks SSL .* which is not built yet",
+        ),
+    ],
+)
+def test_what_a_broker_cannot_register_with_is_refused(more: dict[str, str], why: str) -> None:
+    config = node_config(STATIC | more)
+    with pytest.raises(Misconfigured, match=why):
+        config.broker("cluster", DISKS, -1, {"PLAINTEXT": 9092, "SSL": 1})
+
+
+def test_a_node_listens_where_it_is_told() -> None:
+    config = config_of(
+        DYNAMIC,
+        process_roles="broker,controller",
+        listeners="PLAINTEXT://0.0.0.0:9092,CONTROLLER://:9093,SECOND://n1:9094",
+        controller_listener_names="SECOND,CONTROLLER",
+        advertised_listeners="PLAINTEXT://n1:9092,CONTROLLER://n1:9093",
+    )
+    own = [listener.bound for listener in config.own_controller_listeners]
+    assert own == [Address("n1", 9094), Address("", 9093)]
+    assert [listener.bound for listener in config.broker_listeners] == [Address("", 9092)]
+    assert config_of(STATIC).own_controller_listeners == ()
 
 
 def test_what_is_missing_is_named_as_kafka_names_it() -> None:

@@ -5,8 +5,7 @@ import pytest
 from barnabas.model.errors import Misconfigured
 from barnabas.node.config import NodeConfig, node_config
 from barnabas.node.format import Wish, format_storage
-from barnabas.node.node import listening, run_node
-from barnabas.runtime.network import Address
+from barnabas.node.node import run_node
 from barnabas.runtime.runtime import Runtime
 from tests.sim.worlds import run_in_world, world_of
 
@@ -69,24 +68,3 @@ def test_directories_of_another_node_are_refused() -> None:
             await run_node(runtime, told(node_id="2"))
 
     run_in_world(main)
-
-
-def test_what_is_not_built_is_refused() -> None:
-    async def main(runtime: Runtime) -> None:
-        config = told(
-            process_roles="broker,controller", listeners="PLAINTEXT://n1:9092,CONTROLLER://n1:9093"
-        )
-        with pytest.raises(Misconfigured, match="not built yet"):
-            await run_node(runtime, config)
-
-    run_in_world(main)
-
-
-def test_a_node_listens_where_it_is_told() -> None:
-    assert listening(told()) == [Address("n1", 9093)]
-    config = told(
-        listeners="CONTROLLER://:9093,SECOND://n1:9094",
-        controller_listener_names="SECOND,CONTROLLER",
-        advertised_listeners="CONTROLLER://n1:9093",
-    )
-    assert listening(config) == [Address("n1", 9094), Address("", 9093)]

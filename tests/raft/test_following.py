@@ -169,6 +169,20 @@ def test_the_same_complaint_is_told_once() -> None:
     assert not only(answer(raft, effects, fetched(2, records(6, 3))), Note)
 
 
+def test_who_asks_another_cluster_tells_it_once_and_forgets_when_it_has_found_its_own() -> None:
+    raft, effects = follower(2)
+    question, (retry, leader) = asked(effects), (TimerFired(Alarm.RETRY), standing(2, 2))
+    foreign = failed(question, ErrorCode.INCONSISTENT_CLUSTER_ID)
+    effects = answer(raft, effects, foreign)
+    assert "own is cluster" in only(effects, Note)[0].text
+    assert raft.is_foreign
+    effects = raft.step(retry, 20)
+    assert not only(answer(raft, effects, foreign), Note)
+    effects = raft.step(retry, 40)
+    answer(raft, effects, FetchAnswer(leader, 0, NO_BATCHES))
+    assert not raft.is_foreign
+
+
 def test_voters_among_the_records_are_in_force_at_once() -> None:
     raft, effects = follower(2)
     some = Batches(b"records", 6, ((2, 6),), ((5, voters(2, 3)),), ())

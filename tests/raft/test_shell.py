@@ -235,6 +235,22 @@ def test_operators_are_told_who_leads_and_how_far_everybody_is() -> None:
         assert cluster.controller_id == leader.config.key.id
 
 
+async def is_foreign(member: Member) -> bool:
+    """Wait a while and tell what a member thinks of those that it asks."""
+    await member.seat.peers.runtime.clock.sleep_ms(1_000)
+    return member.quorum.node.is_foreign
+
+
+def test_an_observer_of_another_cluster_learns_that_it_is() -> None:
+    with quorum_of(1) as members:
+        members.leader()
+        id_ = ReplicaKey(9, Uuid(bytes([9]) * 16))
+        stranger = members.add(RaftConfig(id_, "another", can_vote=False))
+        job = stranger.do(is_foreign)
+        members.finish(job)
+        assert job.result
+
+
 def test_the_story_of_what_happened_is_kept() -> None:
     with quorum_of(1) as members:
         leader = members.leader()

@@ -1,10 +1,11 @@
-"""``barnabas node``: be one node of a cluster, until told to stop.
+"""``barnabas node``: be one node of a cluster, broker or controller or both, until told to stop.
 
     barnabas node --config server.properties
 
 The file is Kafka's ``server.properties``; the directories in it have been formatted by ``barnabas
-storage format``, or by Kafka.  SIGTERM and Ctrl-C stop the node in good order; a second one ends it
-at once.  The exit code is 1 if it cannot start or comes upon something that it must not go on with.
+storage format``, or by Kafka.  SIGTERM and Ctrl-C stop the node in good order, a broker when the
+controllers let it go; a second one ends it at once.  The exit code is 1 if the node cannot start or
+comes upon something that it must not go on with.
 """
 
 import argparse
@@ -14,7 +15,9 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
+from barnabas.broker.shell import BrokerFailed
 from barnabas.host.world import live
 from barnabas.log.health import DirectoryFailed
 from barnabas.metadata.faults import Unfoldable
@@ -24,7 +27,12 @@ from barnabas.node.node import run_node
 from barnabas.node.properties import parse_properties
 from barnabas.raft.replica import Contradiction
 
-LINE = "%(asctime)s %(levelname)s %(message)s"
+LINE: Final = "%(asctime)s %(levelname)s %(message)s"
+
+# What ends a node with one line that says what to do.
+FATAL: Final = (
+    Misconfigured, BrokerFailed, CorruptLog, DirectoryFailed, Contradiction, Unfoldable, OSError,
+)  # fmt: skip
 
 
 def main(words: Sequence[str]) -> int:
@@ -38,7 +46,7 @@ def main(words: Sequence[str]) -> int:
     try:
         config = node_config(parse_properties(Path(asked.config).read_bytes(), asked.config))
         asyncio.run(until_stopped(config))
-    except (Misconfigured, CorruptLog, DirectoryFailed, Contradiction, Unfoldable, OSError) as why:
+    except FATAL as why:
         print(f"barnabas node: {why}", file=sys.stderr)
         return 1
     return 0

@@ -12,6 +12,8 @@ class ControllerConfig:
 
     node_id: int
     cluster_id: str = ""
+    unstable_features: bool = False
+    """Whether levels may be used that are not stable yet."""
     session_timeout_ms: int = 9_000
     """How long a broker is believed alive without a word: broker.session.timeout.ms."""
     default_replication_factor: int = 1

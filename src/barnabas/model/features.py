@@ -135,6 +135,13 @@ FEATURES: Final = (
 FEATURES_BY_NAME: Final = {feature.name: feature for feature in FEATURES}
 
 
+def supported_levels(unstable: bool) -> dict[str, tuple[int, int]]:
+    """Return the lowest and the highest level of each feature that a node can work with."""
+    newest = LATEST_TESTING if unstable else LATEST_PRODUCTION
+    levels = {METADATA_VERSION: (MINIMUM_VERSION.level, newest.level)}
+    return levels | {each.name: (each.levels[0].level, each.latest) for each in FEATURES}
+
+
 def version_of_level(level: int) -> MetadataVersion:
     """Return a ``metadata.version`` by its level."""
     for version in METADATA_VERSIONS:

@@ -37,6 +37,7 @@ import asyncio
 import errno
 import logging
 from collections import deque
+from collections.abc import Callable
 from typing import Final, cast
 
 import barnabas
@@ -106,10 +107,19 @@ class Peers:
     def __str__(self) -> str:
         return f"{self.runtime.tasks.name} {self.client_id}"
 
-    async def ask(self, address: Address, request: Request, timeout_ms: int) -> Response:
-        """Ask a node in the newest version that both know, and return its answer."""
+    async def ask(
+        self,
+        address: Address,
+        request: Request,
+        timeout_ms: int,
+        worded: Callable[[int], Request] | None = None,
+    ) -> Response:
+        """Ask a node in the newest version that both know, and return its answer.
+
+        ``worded`` is for a request that says less where the version turns out to be an old one.
+        """
         try:
-            return await self._asked(address, Question(request, None), timeout_ms)
+            return await self._asked(address, Question(request, None, worded), timeout_ms)
         except UnsupportedVersionError as why:
             raise Refused(ErrorCode.UNSUPPORTED_VERSION, f"{address}: {why}") from why
 
@@ -139,14 +149,21 @@ class Peers:
 class Question:
     """A request and whoever waits for its answer."""
 
-    __slots__ = ("answer", "request", "timer", "version")
+    __slots__ = ("answer", "request", "timer", "version", "worded")
 
     timer: Timer
 
-    def __init__(self, request: Request, version: int | None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        version: int | None,
+        worded: Callable[[int], Request] | None = None,
+    ) -> None:
         self.request: Final = request
         self.version: Final = version
         """The version asked for; None for the newest that both know."""
+        self.worded: Final = worded
+        """What to say in a version that was agreed upon, if that is not always the request."""
         self.answer: Final[asyncio.Future[Response]] = asyncio.get_running_loop().create_future()
 
     def answered(self, response: Response) -> None:
@@ -299,6 +316,8 @@ class Line:
         try:
             if version is None:
                 version = self.agreement.version(request)
+                if question.worded is not None:
+                    request = question.worded(version)
             self._wire.send(request, version)
         except (Refused, LocalProtocolError) as why:
             question.failed(why)

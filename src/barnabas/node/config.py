@@ -5,6 +5,7 @@
     log.dirs=/data/a,/data/b                 where it keeps what; metadata.log.dir is one of these,
     metadata.log.dir=/data/a                 the first, or a directory of its own
     listeners, controller.listener.names     how it is reached
+    advertised.listeners, broker.rack, …     what a broker tells of itself
     controller.quorum.…                      whom it asks, who votes where no record tells
 
 Names, defaults, bounds and what contradicts what are Kafka's (KafkaConfig.scala, KRaftConfigs.java,
@@ -17,8 +18,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final, TypeVar
 
+from barnabas.broker.config import ALL_DIRECTORIES, CORDONED, BrokerConfig
 from barnabas.log.config import LogConfig
+from barnabas.metadata import cluster
 from barnabas.model.errors import Misconfigured
+from barnabas.model.features import supported_levels
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.node.properties import whole_number
@@ -38,8 +42,16 @@ CONTROLLER_LISTENERS: Final = "controller.listener.names"
 
 LONG: Final = 64
 ANY: Final = -(2**63)
+INT_MIN: Final = -(2**31)
 
 EVERYWHERE: Final = "0.0.0.0"
+
+PLAINTEXT: Final = "PLAINTEXT"
+PROTOCOLS: Final = {PLAINTEXT: 0, "SSL": 1, "SASL_PLAINTEXT": 2, "SASL_SSL": 3}
+"""How listeners speak, with Kafka's numbers."""
+PROTOCOL_MAP: Final = "listener.security.protocol.map"
+INTER_BROKER: Final = "inter.broker.listener.name"
+INTER_BROKER_PROTOCOL: Final = "security.inter.broker.protocol"
 
 COMMA: Final = re.compile(r"\s*,\s*")
 LISTENER: Final = re.compile(r"(.*)://\[?([0-9a-zA-Z\-%._:]*)\]?:(-?[0-9]+)")
@@ -109,6 +121,11 @@ class Listener:
         """Whether it is no address that somebody could connect to."""
         return self.host is None or self.host == EVERYWHERE
 
+    @property
+    def bound(self) -> Address:
+        """Where to listen; an empty host is everywhere."""
+        return Address("" if self.host is None or self.is_everywhere else self.host, self.port)
+
 
 @value
 class ConfiguredVoter:
@@ -116,6 +133,25 @@ class ConfiguredVoter:
 
     node_id: int
     address: Address
+
+
+@value
+class BrokerSettings:
+    """What the file says of the broker."""
+
+    advertised: tuple[Listener, ...]
+    """Its listeners as clients are told of them."""
+    inter_broker: str
+    """The name of the listener that brokers use among themselves."""
+    protocols: Mapping[str, str]
+    """How each listener speaks."""
+    rack: str | None
+    cordoned: tuple[str, ...]
+    heartbeat_interval_ms: int
+    session_timeout_ms: int
+    registration_timeout_ms: int
+    directory_failure_timeout_ms: int
+    controlled_shutdown: bool
 
 
 @value
@@ -129,6 +165,7 @@ class NodeConfig:
     listeners: tuple[Listener, ...]
     controller_listener_names: tuple[str, ...]
     advertised_controller_listeners: tuple[Listener, ...]
+    broker_settings: BrokerSettings
     voters: tuple[ConfiguredVoter, ...]
     bootstrap: tuple[Address, ...]
     unstable_features: bool
@@ -141,6 +178,8 @@ class NodeConfig:
     quorum: Mapping[str, int]
     """The numbers of ``controller.quorum.…``, by the rest of their names."""
     auto_join: bool
+    static: Mapping[str, str]
+    """The properties file, for whoever reads configs of brokers and topics in it."""
 
     @property
     def directories(self) -> tuple[str, ...]:
@@ -151,6 +190,24 @@ class NodeConfig:
     def is_controller(self) -> bool:
         """Whether it takes part in the quorum."""
         return CONTROLLER in self.roles
+
+    @property
+    def own_controller_listeners(self) -> tuple[Listener, ...]:
+        """Where a controller listens, in the order of its controller listeners; nowhere if none."""
+        places = {listener.name: listener for listener in self.listeners}
+        names = [name.upper() for name in self.controller_listener_names]
+        return tuple(places[name] for name in names if name in places)
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether it serves clients."""
+        return BROKER in self.roles
+
+    @property
+    def broker_listeners(self) -> tuple[Listener, ...]:
+        """Where clients come to."""
+        controllers = {name.upper() for name in self.controller_listener_names}
+        return tuple(each for each in self.listeners if each.name not in controllers)
 
     @property
     def name(self) -> str:
@@ -198,14 +255,54 @@ class NodeConfig:
             retention_ms=self.metadata_retention_ms,
         )
 
+    def broker(
+        self,
+        cluster_id: str,
+        directories: Mapping[str, Uuid],
+        previous_epoch: int,
+        ports: Mapping[str, int],
+    ) -> BrokerConfig:
+        """Return what the broker is told; ``ports`` are those that its listeners really have."""
+        told = self.broker_settings
+        own = sorted(told.advertised, key=lambda each: each.name != told.inter_broker)
+        return BrokerConfig(
+            id=self.node_id,
+            cluster_id=cluster_id,
+            listeners=tuple(self._advertised(each, ports) for each in own),
+            supported_features=supported_levels(self.unstable_features),
+            directories=directories,
+            rack=told.rack,
+            cordoned=told.cordoned,
+            previous_epoch=previous_epoch,
+            heartbeat_interval_ms=told.heartbeat_interval_ms,
+            registration_timeout_ms=told.registration_timeout_ms,
+            directory_failure_timeout_ms=told.directory_failure_timeout_ms,
+            controlled_shutdown=told.controlled_shutdown,
+        )
+
+    def _advertised(self, listener: Listener, ports: Mapping[str, int]) -> cluster.Endpoint:
+        name, protocol = listener.name, self.broker_settings.protocols[listener.name]
+        if protocol != PLAINTEXT:
+            raise Misconfigured(
+                f"{self.name}: listener {name} speaks {protocol} ({PROTOCOL_MAP}), which is not "
+                f"built yet; {PLAINTEXT} is"
+            )
+        if listener.is_everywhere or listener.host is None:
+            raise self._nowhere(listener)
+        port = listener.port or ports[name]
+        return cluster.Endpoint(name, listener.host, port, PROTOCOLS[protocol])
+
+    def _nowhere(self, listener: Listener) -> Misconfigured:
+        return Misconfigured(
+            f"{self.name}: listener {listener.name} listens everywhere, and nothing tells others "
+            f"where that is; add it to advertised.listeners with a host"
+        )
+
     def _endpoints(self) -> Endpoints:
         endpoints = []
         for listener in self.advertised_controller_listeners:
             if listener.host is None:
-                raise Misconfigured(
-                    f"{self.name}: listener {listener.name} listens everywhere, and nothing tells "
-                    f"others where that is; add it to advertised.listeners with a host"
-                )
+                raise self._nowhere(listener)
             address = Address(listener.host, listener.port)
             endpoints.append(endpoint_of(listener.name, address))
         return tuple(endpoints)
@@ -252,6 +349,7 @@ def node_config(lines: Mapping[str, str]) -> NodeConfig:
         listeners=listeners,
         controller_listener_names=names,
         advertised_controller_listeners=effective(names, listeners, advertised, voters, node_id),
+        broker_settings=broker_settings(settings, names, listeners, advertised, log_dirs),
         voters=voters,
         bootstrap=tuple(map(bootstrap_server, settings.words(BOOTSTRAP_SERVERS, ""))),
         unstable_features=settings.flag("unstable.feature.versions.enable", False),
@@ -272,9 +370,99 @@ def node_config(lines: Mapping[str, str]) -> NodeConfig:
             for name, (default, least) in QUORUM_NUMBERS.items()
         },
         auto_join=settings.flag("controller.quorum.auto.join.enable", False),
+        static=settings.lines,
     )
     check_roles(config)
     return config
+
+
+def broker_settings(
+    settings: Settings,
+    controllers: tuple[str, ...],
+    listeners: tuple[Listener, ...],
+    advertised: tuple[Listener, ...],
+    log_dirs: tuple[str, ...],
+) -> BrokerSettings:
+    """Return what the file says of the broker."""
+    others = {name.upper() for name in controllers}
+    protocols = protocols_of(settings, others, listeners)
+    return BrokerSettings(
+        advertised=tuple(each for each in advertised or listeners if each.name not in others),
+        inter_broker=inter_broker_of(settings, protocols),
+        protocols=protocols,
+        rack=settings.text("broker.rack"),
+        cordoned=cordoned_of(settings, log_dirs),
+        heartbeat_interval_ms=settings.number("broker.heartbeat.interval.ms", 2_000, INT_MIN),
+        session_timeout_ms=settings.number("broker.session.timeout.ms", 9_000, INT_MIN),
+        registration_timeout_ms=settings.number(
+            "initial.broker.registration.timeout.ms", 60_000, INT_MIN
+        ),
+        directory_failure_timeout_ms=settings.number("log.dir.failure.timeout.ms", 30_000, 1, LONG),
+        controlled_shutdown=settings.flag("controlled.shutdown.enable", True),
+    )
+
+
+def protocols_of(
+    settings: Settings, controllers: set[str], listeners: tuple[Listener, ...]
+) -> Mapping[str, str]:
+    """Return how each listener speaks.
+
+    Without a map a listener that bears the name of a protocol speaks that, and the controllers'
+    speak plainly, unless any listener is one that does not.
+    """
+    written = settings.text(PROTOCOL_MAP)
+    if written is None:
+        protocols = {name: name for name in PROTOCOLS}
+        if not {each.name for each in listeners} & protocols.keys() - {PLAINTEXT}:
+            protocols |= dict.fromkeys(controllers - protocols.keys(), PLAINTEXT)
+    else:
+        protocols = {}
+        for part in settings.words(PROTOCOL_MAP, ""):
+            name, _, protocol = part.rpartition(":")
+            if not name or protocol.strip() not in PROTOCOLS:
+                known = ", ".join(PROTOCOLS)
+                raise invalid(PROTOCOL_MAP, part, f"Not a listener and one of {known}")
+            protocols[name.strip().upper()] = protocol.strip()
+    return protocols
+
+
+def inter_broker_of(settings: Settings, protocols: Mapping[str, str]) -> str:
+    """Return the name of the listener that brokers use among themselves."""
+    name = settings.text(INTER_BROKER)
+    protocol = settings.text(INTER_BROKER_PROTOCOL)
+    if name is None:
+        protocol = protocol or PLAINTEXT
+        if protocol not in PROTOCOLS:
+            why = f"String must be one of: {', '.join(PROTOCOLS)}"
+            raise invalid(INTER_BROKER_PROTOCOL, protocol, why)
+        return protocol
+    if protocol is not None:
+        both = f"{INTER_BROKER} and {INTER_BROKER_PROTOCOL}"
+        raise Misconfigured(f"Only one of {both} should be set.")
+    if name.upper() not in protocols:
+        raise Misconfigured(
+            f"Listener with name {name.upper()} defined in {INTER_BROKER} not found in "
+            f"{PROTOCOL_MAP}."
+        )
+    return name.upper()
+
+
+def cordoned_of(settings: Settings, log_dirs: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the directories that are to be given nothing new."""
+    cordoned = settings.words(CORDONED, "")
+    if ALL_DIRECTORIES in cordoned:
+        if len(cordoned) > 1:
+            raise Misconfigured(
+                f"When {CORDONED} is set to {ALL_DIRECTORIES}, it must not contain other values"
+            )
+        return cordoned
+    unknown = [path for path in cordoned if path not in log_dirs]
+    if unknown:
+        raise Misconfigured(
+            f"All entries in {CORDONED} must be present in log.dirs or log.dir. Missing entries : "
+            f"{', '.join(unknown)}"
+        )
+    return cordoned
 
 
 def roles_of(settings: Settings) -> frozenset[str]:
@@ -396,7 +584,14 @@ def check_roles(config: NodeConfig) -> None:
     own = {listener.name for listener in config.listeners}
     if config.is_controller:
         check_controller(config, ids, names, own)
-        return
+    else:
+        check_only_broker(config, ids, names, own)
+    if config.is_broker:
+        check_broker(config, config.broker_settings, own)
+
+
+def check_only_broker(config: NodeConfig, ids: list[int], names: set[str], own: set[str]) -> None:
+    """Refuse what a node that is no controller must not be told."""
     if config.node_id in ids:
         raise Misconfigured(
             f"If process.roles contains just the 'broker' role, the node id {config.node_id} must "
@@ -437,6 +632,38 @@ def check_controller(config: NodeConfig, ids: list[int], names: set[str], own: s
             f"configuration when running the KRaft controller role"
         )
     if any(each.host == EVERYWHERE for each in config.advertised_controller_listeners):
+        raise Misconfigured(
+            f"advertised.listeners cannot use the nonroutable meta-address {EVERYWHERE}. Use a "
+            f"routable IP address."
+        )
+
+
+def check_broker(config: NodeConfig, told: BrokerSettings, own: set[str]) -> None:
+    """Refuse what a broker must not be told."""
+    for listener in config.broker_listeners:
+        if listener.name not in told.protocols:
+            raise Misconfigured(
+                f"No security protocol defined for listener {listener.name}; add it to "
+                f"{PROTOCOL_MAP}"
+            )
+    names = {each.name for each in told.advertised}
+    if not names:
+        raise Misconfigured(
+            f"There must be at least one broker advertised listener. Perhaps all listeners appear "
+            f"in {CONTROLLER_LISTENERS}?"
+        )
+    if told.inter_broker not in names:
+        raise Misconfigured(
+            f"{INTER_BROKER} must be a listener name defined in advertised.listeners. The valid "
+            f"options based on currently configured listeners are {','.join(sorted(names))}"
+        )
+    if not names <= own:
+        raise Misconfigured(
+            f"advertised.listeners listener names must be equal to or a subset of the ones defined "
+            f"in listeners. Found {','.join(sorted(names))}. The valid options based on the "
+            f"current configuration are {','.join(sorted(own))}"
+        )
+    if any(each.host == EVERYWHERE for each in told.advertised):
         raise Misconfigured(
             f"advertised.listeners cannot use the nonroutable meta-address {EVERYWHERE}. Use a "
             f"routable IP address."

@@ -126,7 +126,9 @@ def failed(replica: Replica, complaint: str = "") -> list[Effect]:
 
 def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[Effect]:
     """Do what the leader says: append, cut, or fetch a snapshot first."""
-    effects, counts = news.heed(replica, answer.standing)
+    effects = _estranged(replica, answer.standing.error)
+    heard, counts = news.heed(replica, answer.standing)
+    effects += heard
     if replica.is_new:
         return effects
     if not counts or not isinstance(replica.state, Follower):
@@ -141,6 +143,15 @@ def fetch_answered(replica: Replica, asked: Fetch, answer: FetchAnswer) -> list[
         known = min(answer.high_watermark, replica.outline.end_offset)
         effects += replica.raise_high_watermark(known)
     return effects + fetch(replica)
+
+
+def _estranged(replica: Replica, error: ErrorCode) -> list[Effect]:
+    """Note whether those that are asked are of another cluster, and tell it once."""
+    was, replica.is_foreign = replica.is_foreign, error is ErrorCode.INCONSISTENT_CLUSTER_ID
+    if was or not replica.is_foreign:
+        return []
+    own = replica.config.cluster_id
+    return [Note(f"not of the cluster of those that it asks: its own is {own}")]
 
 
 def _obey(

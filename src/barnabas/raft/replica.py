@@ -80,6 +80,8 @@ class Replica:
         latest = outline.latest_snapshot
         self.high_watermark = 0 if latest is None else latest.end_offset
         """Below it everything is known to be committed; it never goes back."""
+        self.is_foreign = False
+        """Whether who was asked last is of another cluster."""
         self.is_stopping = False
         self.is_installing = False
         """Whether a snapshot is taking the place of the log at this very moment."""

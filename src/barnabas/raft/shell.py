@@ -472,6 +472,9 @@ class Quorum:
 
     def _judged(self, ask: Ask, answer: FetchAnswer, response: FetchResponse) -> FetchAnswer:
         """Return the answer with the records that came with it, if they are sound."""
+        if answer.standing.error is not ErrorCode.NONE:
+            # What is refused as a whole says nothing of any partition.
+            return answer
         data = records_of(response)
         if not data:
             return answer

@@ -19,7 +19,8 @@ from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.net.peers import Peers
 from barnabas.net.server import Context, serve
-from barnabas.node.member import QUORUM_APIS, told_features
+from barnabas.node.features import of_quorum
+from barnabas.node.member import QUORUM_APIS
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.control_records import (
     kraft_version,
@@ -275,7 +276,7 @@ class Controller:
                 ServedApis("controller", (*QUORUM_APIS, ApiKey.API_VERSIONS)),
                 dict.fromkeys(QUORUM_APIS, self._answered),
                 name=LISTENER,
-                features=partial(told_features, self.quorum),
+                features=partial(of_quorum, self.quorum),
             )
         self._audience.born(self.name, self)
         self.quorum.start([self.keeper])
