@@ -98,6 +98,8 @@ VIOLATIONS: Final = (
     Violation("log/partition_log.py", "import asyncio", CORES),
     Violation("metadata/delta.py", "from barnabas.metadata import fold", METADATA),
     Violation("metadata/acls.py", "from barnabas.metadata import topics", METADATA),
+    Violation("metadata/fold.py", "from barnabas.metadata import history", METADATA),
+    Violation("metadata/acts.py", "from barnabas.metadata import causes", METADATA),
     Violation("metadata/generator.py", "import time", WORLD),
     Violation("metadata/loader.py", "import asyncio", CORES),
     Violation("metadata/batches.py", "from barnabas.log import segment", LAYERS),

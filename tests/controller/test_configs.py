@@ -1,6 +1,7 @@
 """What is set for whom: whole or not at all, judged with what stays, and what it brings with it."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,9 @@ from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.features import ELIGIBLE_LEADER_REPLICAS_VERSION
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
-from barnabas.wire.messages.stored.clear_elr_record import ClearElrRecord
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.structs import Message
@@ -318,9 +321,9 @@ def test_directories_are_cordoned_from_the_level_on_that_has_words_for_it() -> N
 # --- Eligible leader replicas ---
 
 
-def change(partition: int, **fields: object) -> PartitionChangeRecord:
+def change(partition: int, **fields: Any) -> PartitionChangeRecord:  # noqa: ANN401 -- as the record has them
     """Return a change of a partition of the topic."""
-    return PartitionChangeRecord(topic_id=uuid(1), partition_id=partition, **fields)  # type: ignore[arg-type]  # -- as named
+    return PartitionChangeRecord(topic_id=uuid(1), partition_id=partition, **fields)
 
 
 def with_elr() -> ControllerState:
@@ -328,32 +331,45 @@ def with_elr() -> ControllerState:
     return orders(
         level(1, ELIGIBLE_LEADER_REPLICAS_VERSION),
         setting(BROKER, "", MIN_ISR, "2"),
+        BrokerRegistrationChangeRecord(broker_id=2, broker_epoch=102, fenced=1),
+        BrokerRegistrationChangeRecord(broker_id=3, broker_epoch=103, fenced=1),
         change(0, isr=(1,), eligible_leader_replicas=(2,)),
         change(1, isr=(), leader=-1, eligible_leader_replicas=(2,), last_known_elr=(3,)),
     )
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "cleared"), [(TOPIC, "orders", "orders"), (BROKER, "", "")]
-)
-def test_another_number_in_sync_forgets_who_is_eligible_where_somebody_leads(
-    kind: int, name: str, cleared: str
-) -> None:
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "orders"), (BROKER, "")])
+def test_fewer_in_sync_forget_who_is_eligible_where_those_suffice(kind: int, name: str) -> None:
     state = with_elr()
     decision = alter(state, CONFIG, incremental((kind, name, [(MIN_ISR, SET, "1")])), ANYBODY)
-    kept = change(1, eligible_leader_replicas=(2,), last_known_elr=(3,))
     assert decision.records == (
-        setting(kind, name, MIN_ISR, "1"), ClearElrRecord(topic_name=cleared), kept,
+        setting(kind, name, MIN_ISR, "1"), change(0, eligible_leader_replicas=()),
     )  # fmt: skip
     after = state.apply(decision.records)
     assert told_index(after.index) == naive_index(after.image)
-    led = after.image.topics.partition(uuid(1), 0)
+    # Kafka forgets this one, too, and then nobody may ever lead the partition.
     leaderless = after.image.topics.partition(uuid(1), 1)
-    assert led is not None
     assert leaderless is not None
-    assert (led.isr, led.elr) == ((1,), ())
-    # Kafka forgets these, too, and then nobody may ever lead the partition.
-    assert (leaderless.isr, leaderless.elr, leaderless.last_known_elr) == ((), (2,), (3,))
+    assert (leaderless.isr, leaderless.elr) == ((), (2,))
+
+
+@pytest.mark.parametrize(("kind", "name"), [(TOPIC, "orders"), (BROKER, "")])
+def test_more_in_sync_forget_nobody(kind: int, name: str) -> None:
+    request = incremental((kind, name, [(MIN_ISR, SET, "3")]))
+    records = alter(with_elr(), CONFIG, request, ANYBODY).records
+    assert records == (setting(kind, name, MIN_ISR, "3"),)
+
+
+def test_a_topic_that_has_its_own_number_does_not_mind_that_of_all() -> None:
+    state = with_elr().apply([setting(TOPIC, "orders", MIN_ISR, "2")])
+    request = incremental((BROKER, "", [(MIN_ISR, SET, "1")]))
+    assert alter(state, CONFIG, request, ANYBODY).records == (setting(BROKER, "", MIN_ISR, "1"),)
+    # Unless both change at once: then the second is judged by what the first has become.
+    both = incremental(
+        (BROKER, "", [(MIN_ISR, SET, "1")]), (TOPIC, "orders", [(MIN_ISR, DELETE, None)])
+    )
+    records = alter(state, CONFIG, both, ANYBODY).records
+    assert change(0, eligible_leader_replicas=()) in records
 
 
 def test_the_same_number_again_forgets_nothing() -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.controller.partitions import UNASSIGNED
 from barnabas.controller.placement import (
     Draws,
     UsableBroker,
@@ -15,7 +16,7 @@ from barnabas.controller.placement import (
     place,
     usable,
 )
-from barnabas.metadata.topics import MIGRATING, UNASSIGNED
+from barnabas.metadata.topics import MIGRATING
 from barnabas.model.errors import ErrorCode, Refused
 from tests.controller.scene import broker, cluster, uuid
 

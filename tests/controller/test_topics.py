@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.controller.config import ControllerConfig
+from barnabas.controller.partitions import UNASSIGNED
 from barnabas.controller.state import ControllerState
 from barnabas.controller.topics import PARTITIONS_MAX, create, delete, grow
-from barnabas.metadata.topics import MIGRATING, UNASSIGNED
+from barnabas.metadata.topics import MIGRATING
 from barnabas.model.acls import AclResource, Operation
 from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.errors import ErrorCode

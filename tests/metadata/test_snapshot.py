@@ -229,7 +229,7 @@ def without_first_batch(data: bytes) -> bytes:
         (without_last_batch, "it does not end with a footer"),
         (without_first_batch, "it does not begin with a header"),
         (lambda data: data + data_batch(4, 3, 5, [b"more"]), "it does not end with a footer"),
-        (lambda data: b"", "it does not begin with a header"),
+        (lambda data: b"", "it is empty"),
         (flipped, "record batch: .*; remove the file"),
         (
             lambda data: snapshot_header_batch(3, 5, b"?") + without_first_batch(data),

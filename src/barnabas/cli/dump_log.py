@@ -13,11 +13,11 @@ damaged or cannot be read.
 import argparse
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
+from barnabas.cli.printing import print_lines
 from barnabas.cli.record_contents import TOPICS, Contents, Json, shown, tell, tell_control
 from barnabas.host.disk import HostDisk
 from barnabas.log.aborted import AbortedTransaction
@@ -80,14 +80,7 @@ def main(words: Sequence[str]) -> int:
     )
     dump = Dump(HostDisk(), wish, asked.contents, asked.print_data or asked.contents is not None)
     lines = dump.objects(paths) if asked.json else dump.lines(paths)
-    try:
-        for line in lines:
-            print(line)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever reads has read enough ("| head"); the interpreter must not flush into the pipe
-        # at its end and complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    print_lines(lines)
     return 1 if dump.damages else 0
 
 

@@ -18,6 +18,7 @@ class Command:
 
 COMMANDS: Final[dict[str, Command]] = {
     "dump-log": Command("barnabas.cli.dump_log", "print what the files of a log hold"),
+    "metadata": Command("barnabas.cli.metadata", "what the cluster is, was at an offset, and why"),
     "metadata-quorum": Command(
         "barnabas.cli.metadata_quorum", "who votes and leads; add and remove controllers"
     ),

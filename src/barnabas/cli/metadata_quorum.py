@@ -117,7 +117,7 @@ async def done(runtime: Runtime, asked: argparse.Namespace) -> Lines:
         case _:
             if asked.human_readable and not asked.replication:
                 raise ValueError("--human-readable is for --replication")
-            quorum = await Cluster(runtime, asked).describe()
+            quorum = await cluster_of(runtime, asked).describe()
             wall_ms = runtime.clock.wall_ms()
             if asked.json:
                 return [json.dumps(quorum.as_json())]
@@ -132,10 +132,11 @@ async def done(runtime: Runtime, asked: argparse.Namespace) -> Lines:
 class Cluster:
     """The way to whoever leads the quorum."""
 
-    def __init__(self, runtime: Runtime, asked: argparse.Namespace) -> None:
-        servers: str = asked.bootstrap_controller or asked.bootstrap_server
-        self._places: Final = [bootstrap_server(text.strip()) for text in servers.split(",")]
-        self._endpoint_type: Final = CONTROLLERS if asked.bootstrap_controller else BROKERS
+    def __init__(
+        self, runtime: Runtime, places: Sequence[Address], endpoint_type: int = CONTROLLERS
+    ) -> None:
+        self._places: Final = places
+        self._endpoint_type: Final = endpoint_type
         self._peers: Final = Peers(runtime, "barnabas-metadata-quorum")
 
     async def describe(self) -> "Quorum":
@@ -186,6 +187,18 @@ class Cluster:
         self, place: Address, request: Request, timeout_ms: int = TIMEOUT_MS
     ) -> Response:
         return await self._peers.ask(place, request, timeout_ms)
+
+
+def cluster_of(runtime: Runtime, asked: argparse.Namespace) -> Cluster:
+    """Return the way to the cluster that was named."""
+    if asked.bootstrap_controller:
+        return Cluster(runtime, addresses(asked.bootstrap_controller), CONTROLLERS)
+    return Cluster(runtime, addresses(asked.bootstrap_server), BROKERS)
+
+
+def addresses(text: str) -> Sequence[Address]:
+    """Read a list of places."""
+    return [bootstrap_server(each.strip()) for each in text.split(",")]
 
 
 def refuse(error: int, why: str | None) -> None:
@@ -369,7 +382,7 @@ async def add_controller(runtime: Runtime, asked: argparse.Namespace) -> Lines:
             for at in added.endpoints
         ],
     )
-    await Cluster(runtime, asked).change(request)
+    await cluster_of(runtime, asked).change(request)
     return [f"Added {added}"]
 
 
@@ -385,5 +398,5 @@ async def remove_controller(runtime: Runtime, asked: argparse.Namespace) -> Line
     request = RemoveRaftVoterRequest(
         cluster_id=None, voter_id=node_id, voter_directory_id=directory_id
     )
-    await Cluster(runtime, asked).change(request)
+    await cluster_of(runtime, asked).change(request)
     return [f"Removed {removed}"]

@@ -26,6 +26,11 @@ Read in this order:
 ``configs``          what is set for whom (``barnabas.controller.configs``)
 ``topics``           what topics there are (``barnabas.controller.topics``)
 ``quotas``           how much clients may use (``barnabas.controller.quotas``)
+``acls``             who may do what (``barnabas.controller.acls``)
+``scram``            what users are recognised by (``barnabas.controller.scram``)
+``tokens``           who may act for whom (``barnabas.controller.tokens``)
+``features``         at which level each is used (``barnabas.controller.features``)
+``producer_ids``     which ids were given away (``barnabas.controller.producer_ids``)
 
 ``activation``       what a new leader decides first (``barnabas.controller.activation``)
 ``refusals``         a request refused as a whole (``barnabas.controller.refusals``)

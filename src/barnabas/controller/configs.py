@@ -13,12 +13,11 @@ brokers are.  They are written even if nothing changes: that is how a broker is 
 certificates again.
 
 **Fewer replicas in sync.**  With eligible leader replicas (KIP-966) ``min.insync.replicas`` is what
-the high watermark waits for, so it must be the same for every broker, and the ELR means something
-only as long as it stays the same.  As soon as it is lower, a leader may commit records that an ELR
-has not got (P-03).  So a change clears the ELRs (``ClearElrRecord``) in the same batch.  Kafka
-leaves it at that, and a partition whose ISR is empty is then led by nobody for good: the only
-replicas that are known to have everything are forgotten.  Nothing can be committed in such a
-partition, so that its ELR stays true whatever the config is, and we put it back.
+the high watermark waits for, so it must be the same for every broker, and whoever is in an ELR is
+known to have everything only as long as fewer than that are in sync.  As soon as it is lower, a
+leader that suffices may commit records that its ELR has not got (P-03).  So a change judges every
+ELR anew, in the same batch.  (Kafka clears all of them.  A partition whose ISR is empty is then led
+by nobody for good: the only replicas that are known to have everything are forgotten.)
 
 Fixed by Kafka's ConfigurationControlManager.java, ControllerConfigurationValidator.scala and
 ControllerApis.scala.  Where we differ stands in decision 0018.
@@ -31,11 +30,12 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from barnabas.controller.config import ControllerConfig
+from barnabas.controller.elections import Memory, moved
 from barnabas.controller.index import partitions_in
+from barnabas.controller.partitions import Aim, Leaders
 from barnabas.controller.state import ALL_BROKERS, ControllerState
 from barnabas.metadata.configs import ConfigResource, ResourceType
 from barnabas.metadata.levels import CORDONED_DIRECTORIES
-from barnabas.metadata.topics import Stored
 from barnabas.model.acls import AclResource, Operation
 from barnabas.model.broker_configs import BROKER_CONFIGS
 from barnabas.model.caller import Caller
@@ -53,7 +53,6 @@ from barnabas.wire.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-from barnabas.wire.messages.stored.clear_elr_record import ClearElrRecord
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.structs import Message
@@ -62,9 +61,6 @@ CORDONED_DIRS: Final = "cordoned.log.dirs"
 
 LENGTH_MAX: Final = (1 << 15) - 1
 """How long a value may be: older formats could not say more, and nothing needs it."""
-
-LEADERLESS_MAX: Final = 100_000
-"""How many partitions without a leader one change may put right; a batch holds their records."""
 
 
 class ConfigChange(IntEnum):
@@ -196,11 +192,14 @@ def altered(
                 # A broker reads its files again whenever something is written, changed or not.
                 if text != before.get(name) or resource.type == ResourceType.BROKER
             ]
-            found += cleared(state, resource, before, changes)
+            found += judged_anew(state, config, resource, before, changes)
         except Refused as refused:
             refusals[resource] = refused
         else:
             records += found
+            if MIN_INSYNC_REPLICAS in changes:
+                # The next resource of the request is judged by what this one has become.
+                state = state.apply(found)
     return records, refusals
 
 
@@ -427,59 +426,34 @@ def has_elr(state: ControllerState) -> bool:
     return state.image.features.level(ELIGIBLE_LEADER_REPLICAS_VERSION) > 0
 
 
-def cleared(
+def eligible(state: ControllerState) -> Mapping[Uuid, int]:
+    """Return the partitions where somebody may lead without being in sync."""
+    places: dict[Uuid, int] = {}
+    for _, table in sorted(state.index.eligible.items()):
+        for topic_id, mask in table.items():
+            places[topic_id] = places.get(topic_id, 0) | mask
+    return places
+
+
+def judged_anew(
     state: ControllerState,
+    config: ControllerConfig,
     resource: ConfigResource,
     before: Mapping[str, str],
     changes: Mapping[str, str | None],
-) -> list[Message]:
-    """Return what a change of ``min.insync.replicas`` means for those that may lead."""
+) -> Iterator[Message]:
+    """Yield what a change of ``min.insync.replicas`` means for those that may lead."""
     name = MIN_INSYNC_REPLICAS
     if name not in changes or changes[name] == before.get(name) or not has_elr(state):
-        return []
+        return
+    after = state.apply([record_of(resource, name, changes[name])])
+    places = eligible(state)
     if resource.type == ResourceType.TOPIC:
-        topic = resource.name
-        topic_id = state.image.topics.names.get(topic)
-        leaderless = {} if topic_id is None else only(state, topic_id)
-    elif resource == (ResourceType.BROKER, ALL_BROKERS):
-        topic, leaderless = "", state.index.leaderless
-    else:
-        return []
-    kept = [
-        restored(topic_id, number, stored)
-        for topic_id, _, number, stored in partitions_in(state.image.topics, leaderless)
-        if remembers(stored)
-    ]
-    if len(kept) > LEADERLESS_MAX:
-        raise Refused(
-            ErrorCode.POLICY_VIOLATION,
-            f"{len(kept)} partitions have no replica in sync, and at most {LEADERLESS_MAX} can be "
-            f"kept at once; let brokers come back before {name} is changed",
-        )
-    return [ClearElrRecord(topic_name=topic), *kept]
-
-
-def only(state: ControllerState, topic_id: Uuid) -> Mapping[Uuid, int]:
-    """Return the partitions of one topic that nobody leads."""
-    mask = state.index.leaderless.get(topic_id)
-    return {topic_id: mask} if mask else {}
-
-
-def remembers(partition: Stored) -> bool:
-    """Tell whether nobody is in sync, and somebody is known who may lead."""
-    unusual = partition[6]
-    return not partition[2] and bool(unusual[2] or unusual[3])
-
-
-def restored(topic_id: Uuid, number: int, partition: Stored) -> PartitionChangeRecord:
-    """Return the record that puts those back who may lead a partition."""
-    _, _, elr, last_known, _ = partition[6]
-    return PartitionChangeRecord(
-        topic_id=topic_id,
-        partition_id=number,
-        eligible_leader_replicas=elr,
-        last_known_elr=last_known,
-    )
+        topic_id = state.image.topics.names[resource.name]
+        places = {topic_id: places[topic_id]} if topic_id in places else {}
+    leaders = Leaders(after.image.cluster.brokers)
+    memory = Memory(leaders, lambda _, election: Aim(election=election))
+    yield from moved(after, config, places, memory)
 
 
 def safe_for_elr(state: ControllerState, config: ControllerConfig) -> Iterator[Message]:
@@ -496,3 +470,19 @@ def safe_for_elr(state: ControllerState, config: ControllerConfig) -> Iterator[M
     )
     for resource in sorted(own):
         yield record_of(resource, name, None)
+
+
+def forgotten_elrs(state: ControllerState) -> Iterator[Message]:
+    """Yield what becomes of partitions when eligible leader replicas are used no more.
+
+    Then a partition always has somebody in sync, if only to remember who may lead it; so where
+    nobody is, one of those takes that place who are known to have everything.
+    """
+    for topic_id, _, number, stored in partitions_in(state.image.topics, eligible(state)):
+        replicas, isr, elr = stored[0], stored[2], stored[6][2]
+        yield PartitionChangeRecord(
+            topic_id=topic_id,
+            partition_id=number,
+            isr=None if isr else tuple(replica for replica in replicas if replica in elr)[:1],
+            eligible_leader_replicas=(),
+        )

@@ -11,22 +11,28 @@ from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias, cast
 
+from barnabas.controller.apis.allocate_producer_ids import allocate_producer_ids
 from barnabas.controller.apis.alter_client_quotas import alter_client_quotas
 from barnabas.controller.apis.alter_configs import alter_configs
 from barnabas.controller.apis.alter_partition import alter_partition
 from barnabas.controller.apis.alter_partition_reassignments import alter_partition_reassignments
+from barnabas.controller.apis.alter_user_scram_credentials import alter_user_scram_credentials
 from barnabas.controller.apis.assign_replicas_to_dirs import assign_replicas_to_dirs
 from barnabas.controller.apis.broker_heartbeat import broker_heartbeat
 from barnabas.controller.apis.broker_registration import broker_registration
 from barnabas.controller.apis.controller_registration import controller_registration
+from barnabas.controller.apis.create_acls import create_acls
 from barnabas.controller.apis.create_partitions import create_partitions
 from barnabas.controller.apis.create_topics import create_topics
+from barnabas.controller.apis.delete_acls import delete_acls
 from barnabas.controller.apis.delete_topics import delete_topics
+from barnabas.controller.apis.describe_acls import describe_acls
 from barnabas.controller.apis.describe_configs import describe_configs
 from barnabas.controller.apis.elect_leaders import elect_leaders
 from barnabas.controller.apis.incremental_alter_configs import incremental_alter_configs
 from barnabas.controller.apis.list_partition_reassignments import list_partition_reassignments
 from barnabas.controller.apis.unregister_broker import unregister_broker
+from barnabas.controller.apis.update_features import update_features
 from barnabas.controller.refusals import refusal
 from barnabas.controller.shell import Asked, Controller
 from barnabas.model.caller import ANYBODY, Caller
@@ -57,6 +63,12 @@ HANDLERS: Final[Mapping[ApiKey, Handler]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.UNREGISTER_BROKER: unregister_broker,
+    ApiKey.UPDATE_FEATURES: update_features,
+    ApiKey.DESCRIBE_ACLS: describe_acls,
+    ApiKey.DELETE_ACLS: delete_acls,
+    ApiKey.CREATE_ACLS: create_acls,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
+    ApiKey.ALLOCATE_PRODUCER_IDS: allocate_producer_ids,
 }
 
 

@@ -158,16 +158,20 @@ class Leaders:
 
     def default_directory(self, broker: int) -> Uuid:
         """Return where a new replica lies, as far as that can be said without asking its broker."""
-        known = self._brokers.get(broker)
-        if known is None:
+        return default_directory(self._brokers.get(broker))
+
+
+def default_directory(broker: BrokerRegistration | None) -> Uuid:
+    """Return where a new replica lies, as far as that can be said without asking its broker."""
+    if broker is None:
+        return UNASSIGNED
+    match broker.directories:
+        case ():
+            return MIGRATING
+        case (only,):
+            return only
+        case _:
             return UNASSIGNED
-        match known.directories:
-            case ():
-                return MIGRATING
-            case (only,):
-                return only
-            case _:
-                return UNASSIGNED
 
 
 def is_online(broker: BrokerRegistration, directory: Uuid) -> bool:

@@ -25,10 +25,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, cycle, islice
 from typing import Final, NoReturn, TypeVar
 
+from barnabas.controller.partitions import default_directory
 from barnabas.controller.state import ControllerState
 from barnabas.metadata.cluster import BrokerRegistration
 from barnabas.metadata.levels import DIRECTORIES
-from barnabas.metadata.topics import MIGRATING, UNASSIGNED
+from barnabas.metadata.topics import MIGRATING
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
@@ -63,24 +64,11 @@ def has_room(broker: BrokerRegistration) -> bool:
 
 
 def directories(state: ControllerState, replicas: Iterable[int]) -> tuple[Uuid, ...]:
-    """Return the directories of new replicas, where there is but one that it can be."""
-    return tuple(directory(state, replica) for replica in replicas)
-
-
-def directory(state: ControllerState, replica: int) -> Uuid:
-    """Return the directory of a broker's new replica; a broker with several chooses itself."""
+    """Return the directories of new replicas; a broker with several chooses itself."""
     if state.level < DIRECTORIES:
-        return MIGRATING
-    broker = state.image.cluster.brokers.get(replica)
-    if broker is None:
-        return UNASSIGNED
-    match broker.directories:
-        case ():
-            return MIGRATING
-        case (only,):
-            return only
-        case _:
-            return UNASSIGNED
+        return tuple(MIGRATING for _ in replicas)
+    brokers = state.image.cluster.brokers
+    return tuple(default_directory(brokers.get(replica)) for replica in replicas)
 
 
 def place(

@@ -18,7 +18,7 @@ A committed record that cannot be folded stops the node, whether it leads or not
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar, cast
 
@@ -103,6 +103,7 @@ class Controller:
         config: ControllerConfig,
         activate: Activate,
         kraft_version: Callable[[], int] = lambda: 0,
+        voters: Callable[[], Collection[int]] = tuple,
         duties: Sequence[Duty] = (),
     ) -> None:
         self.states: Final[StateLog[ControllerState, Message]] = StateLog(
@@ -112,6 +113,8 @@ class Controller:
         self.entropy: Final = runtime.entropy
         self.kraft_version: Final = kraft_version
         """The quorum's own feature, which is not in the metadata."""
+        self.voters: Final = voters
+        """Who votes in the quorum, which is not there either."""
         self.sessions = Sessions(config.session_timeout_ms)
         """When brokers were last heard of, since this node leads."""
         self.leader = NO_LEADER_YET

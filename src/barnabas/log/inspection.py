@@ -328,7 +328,7 @@ class LogFile:
                     yield Reserved(position, self._size - position)
                     return
                 yield Damaged(self._file.path, position, str(error))
-                position = self._next_sound(position + 1)
+                position = next_sound(self._file, position + 1, self._size)
                 continue
             damage = checksum_complaint(header, data)
             yield BatchFound(position, header, damage is None)
@@ -348,7 +348,7 @@ class LogFile:
             # begins behind the header that lied.
             follows = position + header.size_bytes
             if damage and follows < self._size and not self._is_plausible(follows):
-                follows = self._next_sound(position + 1)
+                follows = next_sound(self._file, position + 1, self._size)
             position = follows
 
     def _batch(self, position: int) -> tuple[BatchHeader, bytes]:
@@ -389,29 +389,32 @@ class LogFile:
             position += len(piece)
         return True
 
-    def _next_sound(self, position: int) -> int:
-        """Return where the next batch of magic 2 with a right checksum begins, or the end."""
-        while position < self._size:
-            piece = self._file.read(position + MAGIC_AT, SEARCH_BYTES)
-            found = piece.find(MAGIC)
-            while found >= 0:
-                if self._is_sound(position + found):
-                    return position + found
-                found = piece.find(MAGIC, found + 1)
-            position += SEARCH_BYTES
-        return self._size
 
-    def _is_sound(self, position: int) -> bool:
-        front = self._file.read(position, HEADER_BYTES)
-        try:
-            header = header_at(front)
-            # Cheap things first: most bytes that look like the magic are something else.
-            if header.base_offset < 0 or header.size_bytes > self._size - position:
-                return False
-            verify(self._file.read(position, header.size_bytes), 0, header)
-        except (CorruptBatch, OldFormat):
+def next_sound(file: File, position: int, end: int) -> int:
+    """Return where the next batch of magic 2 with a right checksum begins, or the end."""
+    while position < end:
+        piece = file.read(position + MAGIC_AT, SEARCH_BYTES)
+        found = piece.find(MAGIC)
+        while found >= 0:
+            if is_sound(file, position + found, end):
+                return position + found
+            found = piece.find(MAGIC, found + 1)
+        position += SEARCH_BYTES
+    return end
+
+
+def is_sound(file: File, position: int, end: int) -> bool:
+    """Tell whether a whole batch with a right checksum begins at a position."""
+    front = file.read(position, HEADER_BYTES)
+    try:
+        header = header_at(front)
+        # Cheap things first: most bytes that look like the magic are something else.
+        if header.base_offset < 0 or header.size_bytes > end - position:
             return False
-        return True
+        verify(file.read(position, header.size_bytes), 0, header)
+    except (CorruptBatch, OldFormat):
+        return False
+    return True
 
 
 def checksum_complaint(header: BatchHeader, data: bytes) -> str | None:

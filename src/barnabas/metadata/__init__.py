@@ -33,6 +33,17 @@ Read in this order:
 ``generator``      when a snapshot is due (``barnabas.metadata.generator``)
 ``shell``          the loader and the generator at work, on the quorum's log
 
+and then what looks back, for operators (``barnabas.cli.metadata``):
+
+``paths``          an image as a tree of paths, as Kafka's shell has it
+``history``        the image at any offset that can be reached
+``differences``    what lies between two images, path by path
+``acts``           which records were said at once, so that one is the cause of others
+``changes``        what became of a partition, in words
+``causes``         why
+``explain``        both, for each record that changed a partition
+``lives``          the same for brokers: registered, unfenced, fenced, drained, replaced
+
 Non-obvious:
 
 - Nothing but the shell waits, and nothing reads a file.  The quorum hands batches to the shell,

@@ -45,8 +45,6 @@ NO_RECOVERY_CHANGE: Final = -1
 
 MIGRATING: Final = ZERO_UUID
 """The directory of a replica of which nobody has told yet where it lies (KIP-858)."""
-UNASSIGNED: Final = Uuid(bytes(15) + b"\1")
-"""The directory of a replica whose broker is to choose one."""
 
 Ids: TypeAlias = tuple[int, ...]
 Unusual: TypeAlias = tuple[Ids, Ids, Ids, Ids, int]

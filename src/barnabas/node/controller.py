@@ -66,6 +66,7 @@ def mind_of(
             told,
             lambda state, open_: activate(state, told, bootstrap, open_),
             lambda: quorum.node.voters.version,
+            lambda: quorum.node.voters.current.ids,
         )
 
     return mind

@@ -12,39 +12,13 @@ Kafka's ScramParser.java and ScramFormatter.java fix syntax, bounds and words.
 import base64
 import binascii
 import hashlib
-import hmac
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from barnabas.model.errors import Misconfigured
-from barnabas.model.value import value
+from barnabas.model.scram import MECHANISMS, Mechanism
 from barnabas.node.properties import whole_number
 from barnabas.wire.messages.stored.user_scram_credential_record import UserScramCredentialRecord
-
-
-@value
-class Mechanism:
-    """A way to prove a password."""
-
-    name: str
-    type: int
-    algorithm: str
-    iterations_min: int = 4096
-    iterations_max: int = 16384
-
-    @property
-    def constant(self) -> str:
-        """What Kafka calls it in its messages."""
-        return self.name.replace("-", "_")
-
-
-MECHANISMS: Final = {
-    mechanism.name: mechanism
-    for mechanism in (
-        Mechanism("SCRAM-SHA-256", 1, "sha256"),
-        Mechanism("SCRAM-SHA-512", 2, "sha512"),
-    )
-}
 
 SALT_BYTES: Final = 26
 """As long as Kafka's salts are, which are 130 random bits written with 36 letters."""
@@ -73,13 +47,12 @@ def scram_record(argument: str, octets: Callable[[int], bytes]) -> UserScramCred
     check_parts(parts, given_salt is not None)
     check_iterations(iterations, mechanism)
     salted = salted_password(parts, mechanism, salt, iterations)
-    client_key = hmac.digest(salted, b"Client Key", mechanism.algorithm)
     return UserScramCredentialRecord(
         name=user,
         mechanism=mechanism.type,
         salt=salt,
-        stored_key=hashlib.new(mechanism.algorithm, client_key).digest(),
-        server_key=hmac.digest(salted, b"Server Key", mechanism.algorithm),
+        stored_key=mechanism.stored_key(salted),
+        server_key=mechanism.server_key(salted),
         iterations=iterations,
     )
 

@@ -42,6 +42,7 @@ what it keeps on its disk, in Kafka's files:
 ``received``         what a leader sent, judged before anything is done with it
 ``opening``          the disk of a replica after whatever happened to it
 ``storage``          the log, the snapshots and the vote, as the shell wants them
+``onlooker``         the same files, read by somebody who has nothing to do with the replica
 
 and what is between the machine and the world:
 

@@ -7,6 +7,9 @@ Read in this order:
 
 ``configs``  what is in force, and where it comes from (``barnabas.views.configs``)
 ``quotas``   how much clients may use (``barnabas.views.quotas``)
+``acls``     who may do what (``barnabas.views.acls``)
+``scram``    what users are recognised by (``barnabas.views.scram``)
+``tokens``   who may act for whom (``barnabas.views.tokens``)
 
 Non-obvious:
 

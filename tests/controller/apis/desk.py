@@ -1,6 +1,6 @@
 """A controller at its desk: it leads, whatever it decides is committed at once, and it is asked."""
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from barnabas.controller.apis.broker_heartbeat import broker_heartbeat
@@ -50,8 +50,8 @@ def begin(_: ControllerState, __: bool) -> Decision[Message, None]:
 class Desk:
     """Where a controller is asked."""
 
-    def __init__(self, runtime: Runtime) -> None:
-        config = ControllerConfig(1, CLUSTER, idle_interval_ms=0)
+    def __init__(self, runtime: Runtime, static: Mapping[str, str]) -> None:
+        config = ControllerConfig(1, CLUSTER, idle_interval_ms=0, static=static)
         self.controller = Controller(runtime, Instant(), config, begin)
         self.sleep_ms = runtime.clock.sleep_ms
         self.controller.leader_changed(1, 7)
@@ -131,11 +131,13 @@ def registration(broker: int, life: int = 1) -> BrokerRegistrationRequest:
     )
 
 
-def at_desk(story: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
+def at_desk(
+    story: Callable[[Desk], Coroutine[Any, Any, None]], static: Mapping[str, str] | None = None
+) -> None:
     """Run a story at a desk."""
 
     async def main(runtime: Runtime) -> None:
-        desk = Desk(runtime)
+        desk = Desk(runtime, static or {})
         await story(desk)
         await desk.controller.stop()
 
