@@ -24,7 +24,7 @@ from barnabas.controller.brokers import (
 )
 from barnabas.controller.config import ControllerConfig
 from barnabas.controller.directories import Assigned, assign
-from barnabas.controller.elections import balance, elect, elect_unclean
+from barnabas.controller.elections import Round, balance, elect, elect_unclean
 from barnabas.controller.heartbeats import Life, Sessions
 from barnabas.controller.partitions import LOST
 from barnabas.controller.reassignment import reassign
@@ -105,6 +105,8 @@ class ClusterHistory:
         self.now_ms = 0
         self.sessions = Sessions(TIMEOUT_MS)
         self.processes: dict[int, Process] = {}
+        self.marks: dict[int, int] = {}
+        """In which epoch each broker that is down ended cleanly, as its disk says."""
         # What no state says.
         self.epochs: list[int] = []
         self.heard_ms: dict[Life, int] = {}
@@ -188,8 +190,10 @@ class ClusterHistory:
     def change_mind(self) -> None:
         """Let a topic prefer any leader to none, or not any more."""
         name = self.random.choice(("orders", "clicks"))
-        loose = str(self.random.random() < 0.3).lower()
-        self.write([setting("unclean.leader.election.enable", loose, name)])
+        loose = self.random.random() < 0.4
+        self.write([setting("unclean.leader.election.enable", str(loose).lower(), name)])
+        if loose:
+            self.elect_every_so_often(elect_unclean)
 
     # --- What may happen ---
 
@@ -201,7 +205,7 @@ class ClusterHistory:
             (2, self.ask_for_leaders), (2, self.every_so_often), (3, self.move), (2, self.cancel),
             (2, self.put), (1, self.forget), (1, self.fail_over), (2, self.crash), (2, self.stop),
             (1, self.lose_directory), (1, self.register_controller), (1, self.everybody_is_silent),
-            (1, self.change_mind),
+            (2, self.change_mind),
         )  # fmt: skip
         # Swarm: what perturbs is rare in some histories, and never happens in others.
         perturbing = (
@@ -218,7 +222,8 @@ class ClusterHistory:
         ]
         for broker in BROKERS:
             self.begin(broker)
-            self.beat_of(self.processes[broker], want_fence=False)
+            if broker in self.processes:
+                self.beat_of(self.processes[broker], want_fence=False)
         for _ in range(steps):
             self.random.choice(weighted)()
 
@@ -244,12 +249,14 @@ class ClusterHistory:
 
     def begin(self, broker: int) -> None:
         """Begin another life of a broker, which remembers what its disk says."""
-        known = self.processes.get(broker)
         seen = self.registration(broker)
-        mark = known.clean_mark if known else seen.epoch if seen else -1
-        # A disk may be new, or say nothing.
-        mark = mark if self.random.random() < 0.7 else self.random.choice((-1, 0))
-        places = [Uuid(bytes([place]) * 8 + broker.to_bytes(8)) for place in (0xD0, 0xD1)]
+        mark = self.marks.pop(broker, -1)
+        if self.random.random() < 0.15:
+            # Another disk, or a former one; or it lies.
+            mark = self.random.choice((-1, 0, seen.epoch if seen else 7))
+        # Rarely a disk is the copy of another broker's.
+        owner = broker if self.random.random() < 0.96 else self.random.choice(BROKERS)
+        places = [Uuid(bytes([place]) * 8 + owner.to_bytes(8)) for place in (0xD0, 0xD1)]
         if self.random.random() < 0.1:
             places = places[:1]
         life = Process(broker, Uuid(self.random.randbytes(16)), places, clean_mark=mark)
@@ -292,6 +299,9 @@ class ClusterHistory:
                 assert known is not None
                 assert self.is_alive(Life(known.id, known.epoch)), "B-02: it was silent"
                 self.seen["the same id twice"] += 1
+            else:
+                assert decision.reply.code is ErrorCode.INVALID_REGISTRATION, decision.reply
+                self.seen["a copied disk"] += 1
             return False
         clean = same or (version >= 3 and known is not None and known.epoch == process.clean_mark)
         told = self.decided(
@@ -331,9 +341,8 @@ class ClusterHistory:
         return heard is not None and self.now_ms - heard <= TIMEOUT_MS
 
     def crash(self) -> None:
-        """End a life without warning; what is on its disk may be behind."""
+        """End a life without warning."""
         if process := self.living():
-            process.clean_mark = -1
             self.processes.pop(process.broker)
             self.seen["crashed"] += 1
 
@@ -436,7 +445,8 @@ class ClusterHistory:
             if before.in_controlled_shutdown and not before.fenced:
                 self.check_stopped(life, led)
             self.seen["stopped"] += 1
-            process.clean_mark = before.epoch if self.random.random() < 0.9 else -1
+            if self.random.random() < 0.9:
+                self.marks[before.id] = before.epoch
             self.processes.pop(before.id, None)
             self.heard_ms.pop(life, None)
         elif now.in_controlled_shutdown and not now.fenced:
@@ -535,7 +545,7 @@ class ClusterHistory:
         name = self.random.choice(("orders", "clicks"))
         replicas = self.random.sample(
             sorted(self.state.image.cluster.brokers),
-            min(self.random.randint(1, 4), len(self.state.image.cluster.brokers)),
+            min(self.random.choice((1, 1, 2, 3, 3, 4)), len(self.state.image.cluster.brokers)),
         )
         isr = [each for each in replicas if self.world().is_active(each)]
         known = self.state.image.topics.named(name)
@@ -702,7 +712,7 @@ class ClusterHistory:
                     and partition.leader_recovery_state == 1
                 )
             )
-            and all(self.world().is_active(each) for each in isr)
+            and all(self.world().may_lead(each, partition) for each in isr)
             and all(
                 version < 3
                 or (known is not None and known.epoch == each.broker_epoch)
@@ -730,7 +740,13 @@ class ClusterHistory:
 
     def every_so_often(self) -> None:
         """Let the periodic elections take a turn."""
-        kind = self.random.choice((balance, elect_unclean))
+        self.elect_every_so_often(self.random.choice((balance, elect_unclean)))
+
+    def elect_every_so_often(
+        self,
+        kind: Callable[[ControllerState, ControllerConfig, int], Decision[Message, Round]],
+    ) -> None:
+        """Let one of them take a turn."""
         round_ = self.decided(kind.__name__, kind(self.state, self.config, 3))
         self.seen[kind.__name__] += round_.elected
 

@@ -178,7 +178,7 @@ def check_fenced(world: World, partition: PartitionRegistration, at: str) -> Non
     """
     if partition.leader >= 0:
         assert world.may_lead(partition.leader, partition), f"C-06, C-11: cannot lead, {at}"
-    inactive = [broker for broker in partition.isr if not world.is_active(broker)]
+    inactive = [broker for broker in partition.isr if not world.may_lead(broker, partition)]
     if inactive and not world.elr:
         assert partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}"
         assert partition.leader < 0, f"C-06: led by who is not active, {at}"

@@ -20,6 +20,7 @@ MUST_BE_SEEN = {
     "ElectLeaders: ELIGIBLE_LEADERS_NOT_AVAILABLE",
     "ElectLeaders: NONE",
     "ElectLeaders: PREFERRED_LEADER_NOT_AVAILABLE",
+    "a copied disk",
     "a directory failed",
     "a zombie",
     "balance",

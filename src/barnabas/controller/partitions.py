@@ -33,7 +33,7 @@ remembers which it was.
 A change does not depend on the epochs of the partition.  Whoever decides on thousands remembers
 what came of partitions that are otherwise the same (``Memory`` in ``elections``).
 
-Fixed by Kafka's PartitionChangeBuilder.java; where we differ stands in decision 0017.
+Fixed by Kafka's PartitionChangeBuilder.java; where we differ stands in decision 0019.
 """
 
 from collections.abc import Mapping
