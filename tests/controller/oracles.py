@@ -311,7 +311,8 @@ def check_election(
     if not uncleanly(before, after, joined):
         return
     last = after.leader in before.last_known_elr or before.replicas == (after.leader,)
-    empty = not before.isr and not before.elr
+    # Who has come back without everything is in neither any more, which may be why it is elected.
+    empty = not {*before.isr, *before.elr} - {step.unclean}
     allowed = step.asked or step.before.allows_unclean(topic) or (last and empty)
     assert allowed, f"C-12: an unclean election that nobody allowed, {at}"
     assert after.isr == (after.leader,), f"C-12: an ISR of others, {at}"
