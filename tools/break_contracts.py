@@ -87,6 +87,7 @@ VIOLATIONS: Final = (
     Violation("controller/state.py", "import asyncio", CORES),
     Violation("controller/state.py", "import time", WORLD),
     Violation("controller/config.py", "from barnabas.controller import state", CONTROLLER),
+    Violation("controller/partitions.py", "from barnabas.controller import brokers", CONTROLLER),
     Violation("broker/lifecycle.py", "from barnabas.broker import assignments", BROKER),
     Violation("broker/lifecycle.py", "import asyncio", CORES),
     Violation("broker/shell.py", "import time", WORLD),
