@@ -153,11 +153,13 @@ def of_standing(controller: Controller, broker: Broker, rules: Rules) -> Iterato
         counted = controller.partition.isr | controller.partition.elr
         if not pending or (len(view.isr) >= rules.min_isr and not counted <= view.maximal):
             yield SUPERSET
-    told = [each.partition for each in controller.log[: broker.applied]]
-    same = [each for each in told if each.partition_epoch == view.partition_epoch]
-    knows = (view.replicas, view.isr, view.leader, view.leader_epoch)
-    if any((each.replicas, each.isr, each.leader, each.leader_epoch) != knows for each in same):
-        yield METADATA_MATCHING
+    # The last that it has applied; what it has heard since by the answer to a proposal is newer.
+    for record in controller.log[broker.applied - 1 : broker.applied] if broker.applied else ():
+        told = record.partition
+        known = view.replicas, view.isr, view.leader, view.leader_epoch
+        is_so = told.replicas, told.isr, told.leader, told.leader_epoch
+        if told.partition_epoch == view.partition_epoch and known != is_so:
+            yield METADATA_MATCHING
 
 
 def is_leader(controller: Controller, broker: Broker) -> bool:
