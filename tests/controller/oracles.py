@@ -16,7 +16,11 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.metadata.topics import PartitionRegistration, Topic
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
+from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
 from barnabas.wire.structs import Message
 
 Place = tuple[Uuid, int]
@@ -134,6 +138,7 @@ def check_state(world: World) -> None:
         at = f"{topic.name}-{number}: {partition}"
         check_sets(world, topic.name, partition, at)
         check_fenced(world, partition, at)
+        check_led(world, partition, at)
 
 
 def check_brokers(image: MetadataImage) -> None:
@@ -173,12 +178,23 @@ def check_fenced(world: World, partition: PartitionRegistration, at: str) -> Non
     """
     if partition.leader >= 0:
         assert world.may_lead(partition.leader, partition), f"C-06, C-11: cannot lead, {at}"
-    inactive = [broker for broker in partition.isr if not world.is_active(broker)]
+    inactive = [broker for broker in partition.isr if not world.may_lead(broker, partition)]
     if inactive and not world.elr:
         assert partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}"
         assert partition.leader < 0, f"C-06: led by who is not active, {at}"
     else:
         assert not inactive, f"C-06: in sync without being active, {at}"
+
+
+def check_led(world: World, partition: PartitionRegistration, at: str) -> None:
+    """PL-7: nobody leads only if nobody may."""
+    if partition.leader >= 0:
+        return
+    complete = partition.isr or partition.elr
+    if world.elr and not complete:
+        complete = partition.last_known_elr
+    able = [broker for broker in complete if world.may_lead(broker, partition)]
+    assert not able, f"PL-7: {able} could lead, {at}"
 
 
 # --- One decision ---
@@ -197,10 +213,13 @@ class Step:
     """A broker that has come back and may have lost what it had."""
     asked: bool = False
     """Whether an operator asked for an unclean election."""
+    offset: int | None = None
+    """Where the first of the records stands, if that is known."""
 
 
 def check_step(step: Step) -> None:
     """Complain of a decision that leads from one good state to another in a bad way."""
+    check_lives(step)
     told: Counter[Place] = Counter()
     epochs: Counter[Place] = Counter()
     for record in step.records:
@@ -211,10 +230,13 @@ def check_step(step: Step) -> None:
     for topic, number, after in partitions(step.after.image):
         place = topic.id, number
         before = step.before.image.topics.partition(*place)
-        if before is None or before == after:
-            assert not told[place], f"{topic.name}-{number}: a change of nothing, {after}"
-            continue
         at = f"{topic.name}-{number}: {before} became {after}"
+        if before is None:
+            assert not told[place], f"a change of what is not there, {at}"
+            continue
+        if before._replace(partition_epoch=after.partition_epoch) == after:
+            assert not told[place], f"a change of nothing, {at}"
+            continue
         check_epochs(step, before, after, at)
         assert after.partition_epoch - before.partition_epoch == told[place], f"C-10, {at}"
         assert after.leader_epoch - before.leader_epoch == epochs[place], f"C-10, {at}"
@@ -222,6 +244,30 @@ def check_step(step: Step) -> None:
         if not uncleanly(before, after, step.joined.get(place, ())):
             check_eligible(step, topic.name, before, after, at)
         check_reassignment(step, topic.name, before, after, at)
+
+
+def check_lives(step: Step) -> None:
+    """B-01, B-03 and B-04: what records may do to the lives of brokers."""
+    known = step.before.image.cluster.brokers
+    newest = max((broker.epoch for broker in known.values()), default=-1)
+    for place, record in enumerate(step.records):
+        if isinstance(record, RegisterBrokerRecord):
+            before = known.get(record.broker_id)
+            if before is not None and before.incarnation_id == record.incarnation_id:
+                assert record.broker_epoch == before.epoch, f"B-01: another epoch, {record}"
+                assert record.fenced == before.fenced, f"B-01: fenced or not, {record}"
+                stopping = before.in_controlled_shutdown
+                assert record.in_controlled_shutdown == stopping, f"B-01: stopping, {record}"
+                continue
+            assert record.fenced, f"B-04: a new life begins fenced, {record}"
+            assert not record.in_controlled_shutdown, f"B-04: it stops already, {record}"
+            assert record.broker_epoch > newest, f"B-01: epochs rise, {record}"
+            if step.offset is not None:
+                assert record.broker_epoch == step.offset + place, f"B-01: not its offset, {record}"
+        elif isinstance(record, BrokerRegistrationChangeRecord):
+            life = known[record.broker_id]
+            assert record.broker_epoch == life.epoch, f"B-03: of another life, {record}"
+            assert (record.fenced != 1) or not life.fenced, f"it is fenced already, {record}"
 
 
 def check_epochs(
@@ -265,7 +311,8 @@ def check_election(
     if not uncleanly(before, after, joined):
         return
     last = after.leader in before.last_known_elr or before.replicas == (after.leader,)
-    empty = not before.isr and not before.elr
+    # Who has come back without everything is in neither any more, which may be why it is elected.
+    empty = not {*before.isr, *before.elr} - {step.unclean}
     allowed = step.asked or step.before.allows_unclean(topic) or (last and empty)
     assert allowed, f"C-12: an unclean election that nobody allowed, {at}"
     assert after.isr == (after.leader,), f"C-12: an ISR of others, {at}"

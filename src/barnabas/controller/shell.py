@@ -38,6 +38,7 @@ from barnabas.controller.presence import (
     Unanswered,
 )
 from barnabas.controller.state import BLANK, ControllerState
+from barnabas.controller.tokens import sweep
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
@@ -136,6 +137,10 @@ class Controller:
     def now_ms(self) -> int:
         """Return the time by which sessions are measured."""
         return self._runtime.clock.now_ms()
+
+    def wall_ms(self) -> int:
+        """Return the time of the calendar, by which tokens live."""
+        return self._runtime.clock.wall_ms()
 
     async def submit(
         self, decide: Callable[[ControllerState, int], Decision[Message, ReplyT | Refused]]
@@ -265,6 +270,10 @@ def usual_duties(controller: Controller) -> Iterator[Duty]:
 
         return decide
 
+    def sweep_tokens(state: ControllerState, _: int) -> Decision[Message, bool]:
+        return sweep(state, controller.wall_ms())
+
+    yield Duty("tokens", config.token_check_ms, sweep_tokens)
     yield Duty("fence", max(1, config.session_timeout_ms // FENCING_LOOKS), fence_stale)
     yield Duty("unclean", config.unclean_check_ms, again(elect_unclean))
     if config.rebalances:
