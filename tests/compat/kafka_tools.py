@@ -5,6 +5,7 @@ a log or talks to a quorum.
 """
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -48,9 +49,15 @@ class ToolFailed(Exception):  # noqa: N818 -- what happened to the command, whic
     """A command ended with an error, or not at all in time; its words and what it printed."""
 
 
-def tool(name: str, *words: str, timeout_s: float = TOOL_S, typed: str = "") -> str:
+def tool(
+    name: str,
+    *words: str,
+    options: Sequence[str] = SILENT,
+    timeout_s: float = TOOL_S,
+    typed: str = "",
+) -> str:
     """Run ``kafka-<name>.sh`` and return what it printed; ``ToolFailed`` if it fails."""
-    command = [*java(TOOLS[name], *SILENT), *words]
+    command = [*java(TOOLS[name], *options), *words]
     said = f"kafka-{name} {' '.join(words)}"
     try:
         ran = subprocess.run(
