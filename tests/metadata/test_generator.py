@@ -100,6 +100,14 @@ def test_no_snapshot_ends_in_the_middle_of_a_batch_and_its_bytes_are_not_forgott
     assert taken(generator, 0, *log) == [5]
 
 
+def test_the_log_that_a_node_caught_up_with_counts_for_its_next_snapshot() -> None:
+    shell, late = Shell(), Fake("late")
+    for offset in range(4):
+        shell.commit([batch(offset, LEVEL if offset == 0 else A)])
+    shell.install(late)
+    assert taken(bytes_generator(), 0, *late.told) == [3]
+
+
 def test_a_snapshot_that_was_read_is_not_written_again() -> None:
     reader, writer = Fake("reader"), Shell()
     writer.commit([batch(0, LEVEL), batch(1, A), batch(2, B)])

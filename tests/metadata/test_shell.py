@@ -123,6 +123,38 @@ def test_one_that_raises_is_named_and_the_others_are_told(
     assert "offset 1: publisher bad: ValueError: not 1" in caplog.text
 
 
+def test_one_that_raises_at_its_introduction_hears_nothing_more() -> None:
+    async def told(runtime: Runtime, shell: Followed) -> None:
+        bad, good = Reader(runtime, "bad", Fake("bad", raises_at=[0])), Reader(runtime, "good")
+        await shell.install(bad, good)
+        await shell.commit([batch(0, LEVEL)])
+        await shell.commit([batch(1, A)])
+        assert bad.fake.offsets == [0]
+        assert bad.fake.leaders == []
+        assert bad.fake.closed
+        assert good.fake.offsets == [0, 1]
+
+    run(told)
+
+
+def test_one_who_takes_the_place_of_another_begins_when_the_other_has_ended() -> None:
+    async def told(runtime: Runtime, shell: Followed) -> None:
+        old, new = Reader(runtime, "one", delay_ms=50), Reader(runtime, "one")
+        await shell.install(old)
+        await shell.commit([batch(0, LEVEL)])
+        commit = asyncio.ensure_future(shell.commit([batch(1, A)]))
+        await runtime.clock.sleep_ms(10)
+        await asyncio.gather(shell.remove("one"), shell.install(new))
+        await commit
+        assert old.fake.offsets == [0, 1]
+        assert old.fake.closed
+        await shell.commit([batch(2, B)])
+        assert new.fake.offsets == [1, 2]
+        assert not new.fake.closed
+
+    run(told)
+
+
 def run_to_failure(test: Test) -> Unfoldable:
     """Run a test that ends the process, and return why."""
     with pytest.raises(Unfoldable) as failure:
@@ -201,10 +233,10 @@ def test_snapshots_are_written_while_the_log_goes_on() -> None:
         assert shelf.ends == []
         await runtime.clock.sleep_ms(40)
         # What came while the first was written counts for the next, which needs news.
-        assert shelf.ends == [2]
+        assert shelf.ends == [1]
         await shell.commit([batch(5, B)])
         await runtime.clock.sleep_ms(40)
-        assert shelf.ends == [2, 6]
+        assert shelf.ends == [1, 6]
 
     run(told)
 
@@ -221,4 +253,4 @@ def test_a_snapshot_that_cannot_be_written_is_said_and_tried_anew(
 
     with caplog.at_level(logging.WARNING):
         run(told)
-    assert caplog.text.count("no snapshot could be written: no words for it") == 2
+    assert caplog.text.count("no snapshot could be written: no words for it") == 3

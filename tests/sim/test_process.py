@@ -1,6 +1,8 @@
 """Lives of processes: how they end, and what they cannot do afterwards."""
 
 import asyncio
+import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -53,6 +55,32 @@ def test_a_killed_process_runs_no_finally_and_a_stopped_one_does() -> None:
 
     assert tidied(kill=False) == ["part", "main"]
     assert tidied(kill=True) == []
+
+
+def test_what_a_dead_process_was_reading_ends_without_a_word() -> None:
+    def parts(runtime: Runtime) -> Iterator[int]:
+        try:
+            yield from range(10)
+        finally:
+            runtime.clock.now_ms()
+
+    async def main(runtime: Runtime) -> None:
+        for _ in parts(runtime):
+            await asyncio.sleep(1)
+
+    told: list[object] = []
+    before, sys.unraisablehook = sys.unraisablehook, told.append
+    try:
+        with world_of("a") as world:
+            world.start("a", main)
+            world.run_ms(10)
+            world.kill("a")
+            world.run_ms(10)
+        # What others raise there is told as ever.
+        assert sys.unraisablehook == told.append
+        assert told == []
+    finally:
+        sys.unraisablehook = before
 
 
 def test_the_dead_can_do_nothing() -> None:

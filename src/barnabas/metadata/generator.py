@@ -17,7 +17,12 @@ Fixed by Kafka's SnapshotGenerator.java.
 from typing import Final, TypeAlias
 
 from barnabas.metadata.image import MetadataImage
-from barnabas.metadata.publication import LogManifest, Publication
+from barnabas.metadata.publication import (
+    LogManifest,
+    Manifest,
+    Publication,
+    SnapshotManifest,
+)
 from barnabas.model.value import value
 
 BYTES_MAX: Final = 20 * 1024 * 1024
@@ -77,7 +82,7 @@ class SnapshotGenerator:
         self.writing = False
         self.disabled = ""
         self.bytes_since = 0
-        """Of the log, since the last snapshot was begun or loaded."""
+        """Of the log, since the last snapshot was begun or read."""
         self._bytes_max = bytes_max
         self._interval_ms = interval_ms
         self._last_ms = now_ms
@@ -86,22 +91,28 @@ class SnapshotGenerator:
     def step(self, event: Event, now_ms: int) -> list[Effect]:
         """Take one event; return what to do about it, in order."""
         match event:
-            case Published(Publication(image=image, manifest=LogManifest(size_bytes=size))):
-                assert image.offset > self._offset, f"{image.offset} after {self._offset}"
-                self._offset = image.offset
-                self.bytes_since += size
-                return self._considered(image, now_ms)
-            case Published(Publication(image=image)):
-                # A snapshot was read: what is in it need not be written again.
-                self._offset = image.offset
-                self._begin_anew(now_ms)
-                return []
+            case Published(Publication(image=image, manifest=manifest)):
+                return self._told(image, manifest, now_ms)
             case Written(why_not):
                 self.writing = False
                 return [Note(f"no snapshot could be written: {why_not}")] if why_not else []
             case Disabled(reason):
                 self.disabled = self.disabled or reason
                 return []
+
+    def _told(self, image: MetadataImage, manifest: Manifest, now_ms: int) -> list[Effect]:
+        match manifest:
+            case LogManifest(size_bytes=size):
+                assert image.offset > self._offset, f"{image.offset} after {self._offset}"
+                self.bytes_since += size
+            case SnapshotManifest(size_bytes=size):
+                # What was in a snapshot that was read need not be written again; the log behind it
+                # counts, though nobody was told of it while the node caught up.  Else the log of
+                # one that restarts often enough would never be cut.
+                self._begin_anew(now_ms)
+                self.bytes_since = size
+        self._offset = image.offset
+        return self._considered(image, now_ms)
 
     def _considered(self, image: MetadataImage, now_ms: int) -> list[Effect]:
         reason = self._reason(now_ms)

@@ -35,6 +35,7 @@ from barnabas.metadata.image import EMPTY, MetadataImage
 from barnabas.metadata.publication import (
     NO_LEADER_YET,
     LeaderAndEpoch,
+    LogManifest,
     Publication,
     Publisher,
     SnapshotManifest,
@@ -209,6 +210,8 @@ class MetadataLoader:
         self.leader = NO_LEADER_YET
         self.high_watermark: int | None = None
         self._fold = BatchFold(EMPTY)
+        # Of the log that was folded since a snapshot was read, or from its beginning.
+        self._log_bytes = 0
         # In the order they came in; whether each has had its introduction.
         self._publishers: dict[str, Publisher] = {}
         self._introduced: dict[str, bool] = {}
@@ -296,6 +299,11 @@ class MetadataLoader:
         """Take the next image, tell those who know the last one, and then the newcomers."""
         assert publication.delta.image is self.image, "a delta that begins somewhere else"
         self.image = publication.image
+        match publication.manifest:
+            case LogManifest(size_bytes=size_bytes):
+                self._log_bytes += size_bytes
+            case SnapshotManifest():
+                self._log_bytes = 0
         for name in self._told():
             yield Publish(name, publication)
         yield from self._introduce()
@@ -308,7 +316,8 @@ class MetadataLoader:
         if not newcomers or not isinstance(self.state, Following):
             return
         whole = Delta.between(EMPTY, self.image)
-        publication = Publication(whole, self.image, SnapshotManifest(self.image.provenance))
+        manifest = SnapshotManifest(self.image.provenance, self._log_bytes)
+        publication = Publication(whole, self.image, manifest)
         for name in newcomers:
             self._introduced[name] = True
             yield Publish(name, publication, introduction=True)

@@ -39,6 +39,8 @@ class SnapshotManifest:
     """The delta is the difference to a snapshot; or for a newcomer, to nothing."""
 
     provenance: Provenance
+    size_bytes: int = 0
+    """Of the log behind the last snapshot that was read: a newcomer was told nothing of it."""
 
 
 Manifest: TypeAlias = LogManifest | SnapshotManifest

@@ -108,8 +108,10 @@ class MetadataShell:
         self._runtime: Final = runtime
         self._high_watermark: Final = high_watermark
         self._subscribers: Final[dict[str, Subscriber]] = {}
-        # What is to be done, and who waits until it is.
-        self._events: Final[deque[tuple[Event, asyncio.Future[None]]]] = deque()
+        # What is to be done, who comes with it, and who waits until it is.
+        self._events: Final[deque[tuple[Event, Sequence[Subscriber], asyncio.Future[None]]]] = (
+            deque()
+        )
         self._news: Final = asyncio.Event()
         self._tasks: Final = runtime.tasks.child("metadata")
         self._work: Final = self._tasks.spawn(self._worker(), "loader")
@@ -126,8 +128,7 @@ class MetadataShell:
 
     async def install(self, *subscribers: Subscriber) -> None:
         """Tell somebody else, too: all at once, when this node is caught up, and then the news."""
-        self._subscribers.update({each.publisher.name: each for each in subscribers})
-        await self._happen(Install(tuple(each.publisher for each in subscribers)))
+        await self._happen(Install(tuple(each.publisher for each in subscribers)), subscribers)
 
     async def remove(self, name: str) -> None:
         """Tell somebody nothing any more."""
@@ -164,9 +165,9 @@ class MetadataShell:
 
     # --- one event after the other -----------------------------------------------------------
 
-    def _happen(self, event: Event) -> asyncio.Future[None]:
+    def _happen(self, event: Event, newcomers: Sequence[Subscriber] = ()) -> asyncio.Future[None]:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._events.append((event, done))
+        self._events.append((event, newcomers, done))
         self._news.set()
         return done
 
@@ -175,7 +176,9 @@ class MetadataShell:
             await self._news.wait()
             self._news.clear()
             while self._events:
-                event, done = self._events.popleft()
+                event, newcomers, done = self._events.popleft()
+                # Not before: one of the same name may have been told something until now.
+                self._subscribers.update({each.publisher.name: each for each in newcomers})
                 await self._take(event)
                 if not done.done():
                     done.set_result(None)
@@ -183,11 +186,17 @@ class MetadataShell:
     async def _take(self, event: Event) -> None:
         """Perform what one event brings, and what the failures of publishers bring."""
         events = deque([event])
+        # Those whose introduction has failed: what else was to be told would mean nothing to them.
+        strangers: dict[str, None] = {}
         while events:
             for effect in self.loader.step(events.popleft()):
+                if isinstance(effect, Publish | TellLeader) and effect.publisher in strangers:
+                    continue
                 failed = await self._perform(effect)
                 if failed is not None:
                     events.append(failed)
+                    if isinstance(failed.at, Publish) and failed.at.introduction:
+                        strangers[failed.at.publisher] = None
 
     async def _perform(self, effect: Effect) -> PublisherFailed | None:
         """Do one thing; return what went wrong with a subscriber, if anything did."""

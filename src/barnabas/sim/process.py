@@ -19,7 +19,9 @@ Non-obvious:
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from barnabas.model.value import value
@@ -161,11 +163,12 @@ class Process:
         self.loop.alive = False
         if self.death is None:
             self.death = Death("killed")
-        for task in self._buried + living:
-            # The task itself stays pending, and asyncio would complain about that.
-            task._log_destroy_pending = False  # type: ignore[attr-defined]  # -- no public way
-            _close(task)
-        self._buried.clear()
+        with _silent():
+            for task in self._buried + living:
+                # The task itself stays pending, and asyncio would complain about that.
+                task._log_destroy_pending = False  # type: ignore[attr-defined]  # -- no public way
+                _close(task)
+            self._buried.clear()
 
     def _begin(self, main: Main) -> None:
         self._main = self.runtime.tasks.spawn(self._run(main), "main")
@@ -213,3 +216,23 @@ def _close(task: "asyncio.Task[Any]") -> None:  # Any: whatever it would have re
             # It asked for something, or awaited something, in a ``finally``: too late for either.
             continue
         return
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Let generators that were in the middle of something end without a word.
+
+    Python closes them with the coroutine that they belong to, and nobody can catch what they raise:
+    what a dead process asks for in a ``finally`` comes to nothing there, too.
+    """
+    heard = sys.unraisablehook
+
+    def hear(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, DeadIncarnation):
+            heard(unraisable)
+
+    sys.unraisablehook = hear
+    try:
+        yield
+    finally:
+        sys.unraisablehook = heard

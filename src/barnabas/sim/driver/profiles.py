@@ -11,6 +11,7 @@ PROFILES: Final = {
     "register": "tests.sim.register.profile",
     "log": "barnabas.sim.profiles.log.profile",
     "raft": "barnabas.sim.profiles.raft.profile",
+    "metadata": "barnabas.sim.profiles.metadata.profile",
 }
 
 SELF_TEST: Final = "register"

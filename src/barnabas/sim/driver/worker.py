@@ -5,6 +5,7 @@ It is started by ``pool`` with a hash seed of its own, and ends when its input d
 
 import gc
 import json
+import logging
 import os
 import select
 import signal
@@ -29,6 +30,8 @@ CHUNK: Final = 1 << 20
 
 def serve(profile_names: list[str]) -> None:
     """Answer jobs until there are no more."""
+    # What a simulated node would tell its operator is in nobody's way here.
+    logging.getLogger("barnabas").addHandler(logging.NullHandler())
     for name in profile_names:
         load(name)
     # What is here now stays, in every child: the collector need not look at it again.

@@ -83,7 +83,7 @@ class Cluster:
 
     def ask(self, what: str, *arguments: str | int) -> None:
         """Let people do something to the quorum."""
-        self.scene._perform(Operation(0, "people", what, arguments))
+        self.scene.perform(Operation(0, "people", what, arguments))
 
     def cut_off(self, *hosts: str) -> None:
         """Cut hosts off from all others, both ways."""

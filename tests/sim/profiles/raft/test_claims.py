@@ -11,7 +11,7 @@ from barnabas.raft.states import Leader, Resigned
 from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
 from barnabas.sim.profiles.raft.drive import Keeper
 from barnabas.sim.profiles.raft.ghost import Ghost
-from barnabas.sim.profiles.raft.table import Table, entry
+from barnabas.sim.profiles.raft.table import Table, Tables, entry
 from barnabas.sim.world import Violation
 from tests.sim.profiles.raft.steps import FakeNode, facts, life, step
 
@@ -24,18 +24,18 @@ def keeper(
     table: Table | None = None,
     epoch: int | None = None,
 ) -> Keeper:
-    states = SimpleNamespace(committed=table or Table(), epoch=epoch)
-    return cast(Keeper, SimpleNamespace(offset=offset, known=known, states=states))
+    states = SimpleNamespace(committed=table or Table())
+    return cast(Keeper, SimpleNamespace(offset=offset, known=known, states=states, leads=epoch))
 
 
 def test_another_table_is_noticed_and_one_that_comes_too_early() -> None:
-    ghost = Ghost()
-    ghost.tables[5], ghost.committed_end = Table().apply([entry("a", "1")]), 5
+    ghost, tables = Ghost(), Tables()
+    tables.at[5], ghost.committed_end = Table().apply([entry("a", "1")]), 5
     of = life(node=FakeNode(high_watermark=5))
-    HandedOver(ghost).listened(of, keeper(table=ghost.tables[5]))
-    for offset, table in ((5, Table()), (6, ghost.tables[5]), (4, ghost.tables[5])):
+    HandedOver(ghost, tables).listened(of, keeper(table=tables.at[5]))
+    for offset, table in ((5, Table()), (6, tables.at[5]), (4, tables.at[5])):
         with pytest.raises(Violation, match="R-08"):
-            HandedOver(ghost).listened(of, keeper(offset, table=table))
+            HandedOver(ghost, tables).listened(of, keeper(offset, table=table))
 
 
 def test_who_claims_too_early_or_twice_or_without_leading_is_noticed() -> None:

@@ -2,7 +2,7 @@
 
 from barnabas.raft.outline import BOOTSTRAP
 from barnabas.sim.profiles.raft.disks import LOG, NO_VOTE, LogView, files_at, snapshots_on, vote_on
-from barnabas.sim.profiles.raft.drive import key_of
+from barnabas.sim.profiles.raft.member import key_of
 from tests.sim.profiles.raft.cluster import cluster
 from tests.sim.profiles.raft.steps import life
 

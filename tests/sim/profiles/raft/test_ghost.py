@@ -5,7 +5,7 @@ import pytest
 from barnabas.records.snapshot import data_batch
 from barnabas.sim.profiles.raft.disks import Batch
 from barnabas.sim.profiles.raft.ghost import Elected, Ghost
-from barnabas.sim.profiles.raft.table import Table, encode, entry
+from barnabas.sim.profiles.raft.table import Table, Tables, encode, entry
 from barnabas.sim.world import Violation
 
 
@@ -14,11 +14,12 @@ def batch(base: int, end: int, crc: int = 7) -> Batch:
 
 
 def test_what_is_committed_is_folded_into_a_table() -> None:
-    ghost = Ghost()
+    tables = Tables()
+    ghost = Ghost(tables)
     records = [entry("a", "1"), entry("b", "2")]
     ghost.commit(batch(0, 2), data_batch(0, 1, 0, [encode(each) for each in records]), "n1.1")
-    assert ghost.tables[2] == Table().apply(records)
-    assert ghost.values == {"1": 2, "2": 2}
+    assert tables.at[2] == Table().apply(records)
+    assert tables.values == {"1": 2, "2": 2}
     assert ghost.is_boundary(2)
     assert not ghost.is_boundary(1)
     assert ghost.epoch_before(2) == 1

@@ -6,8 +6,8 @@ from barnabas.raft.states import Follower, Leader, Unattached
 from barnabas.sim.disk_faults import Injection
 from barnabas.sim.plan import Fault
 from barnabas.sim.profiles.raft.disks import LOG
-from barnabas.sim.profiles.raft.drive import key_of
 from barnabas.sim.profiles.raft.history import compare
+from barnabas.sim.profiles.raft.member import key_of
 from tests.sim.profiles.raft.cluster import Cluster, cluster
 
 
@@ -25,8 +25,8 @@ def test_of_two_who_lead_only_the_one_with_a_majority_commits() -> None:
         assert not quorum.done(lost)
         quorum.heal()
         assert quorum.settled()
-        assert "on the small side" not in quorum.scene.judges.ghost.values
-        compare(quorum.scene.written, quorum.scene.judges.ghost)
+        assert "on the small side" not in quorum.scene.committed_values
+        compare(quorum.scene.written, quorum.scene.committed_values)
 
 
 def test_a_lagging_voter_that_comes_back_first_is_not_elected() -> None:
@@ -112,7 +112,7 @@ def test_a_vote_that_cannot_be_written_is_not_told() -> None:
             # It is written beside the old one, and then takes its name.
             disk.inject(Injection("sync", f"{LOG}/quorum-state.{number}.tmp", error=errno.EIO))
         quorum.run(3_000)
-        lives = [each for each in quorum.scene.controllers if each.startswith(f"{broken}.")]
+        lives = [each for each in quorum.scene.members if each.startswith(f"{broken}.")]
         assert len(lives) > 1, "its disk did not fail while it voted"
         disk.heal()
         assert quorum.new_leader(than=old)

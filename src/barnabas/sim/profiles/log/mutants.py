@@ -5,8 +5,8 @@ switch for it.  ``plant`` first puts everything back, and so a run without a mut
 product.  The budgets are those of the oracle book: A is 20 seeds, B 200.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from barnabas.log import compaction, partition_log, producers, recovery, retention, snapshots
 from barnabas.log.checkpoints import Checkpoint, encode_clean_mark
@@ -26,18 +26,15 @@ from barnabas.records.record import records
 from barnabas.runtime.disk import Buffer
 from barnabas.sim.disk import ProcessDisk
 from barnabas.sim.profile import Mutant
+from barnabas.sim.profiles.planting import Bed, Patch
 
 A: Final = 20
 B: Final = 200
 
-# A place is an object and the name of one of its attributes.
-Place = tuple[object, str]
-Patch = tuple[object, str, Callable[..., Any]]  # Any: code of every shape is put in place
-
 
 async def recovery_believes_itself(self: Recovery, read: bool) -> None:
     """MS-01: what recovery has read counts as durable."""
-    await ORIGINAL[Recovery, "_bound"](self, read)
+    await BED.product(Recovery, "_bound")(self, read)
     self.recovery_point = self.segments[-1].next_offset
 
 
@@ -78,7 +75,7 @@ def forget_errors(self: Health, error: OSError) -> DirectoryFailed:
 def fail_in_the_index(segment: Segment, ended: Sequence[tuple[Finished, int]]) -> None:
     """MS-05: an error of the index is told as one that can be tried again."""
     try:
-        ORIGINAL[partition_log, "enter_aborted"](segment, ended)
+        BED.product(partition_log, "enter_aborted")(segment, ended)
     except OSError as error:
         raise IndexFull from error
 
@@ -101,7 +98,7 @@ def append_data_then_index(
     """MS-05: the end of the log moves only when the index has its entry."""
     end = self.end_offset
     try:
-        ORIGINAL[PartitionLog, "_write"](
+        BED.product(PartitionLog, "_write")(
             self,
             parts,
             size_bytes,
@@ -131,7 +128,7 @@ def install_first(
     """MS-06: producers are taken over before the bytes are written."""
     if staging is not None:
         self.producers.entries.update(staging.entries)
-    ORIGINAL[PartitionLog, "_write"](
+    BED.product(PartitionLog, "_write")(
         self,
         parts,
         size_bytes,
@@ -146,7 +143,7 @@ def install_first(
 
 def skip_epoch_zero(self: EpochCache, epoch: int, start: int) -> bool:
     """MS-07: epoch 0 counts as none."""
-    return epoch > 0 and bool(ORIGINAL[EpochCache, "assign"](self, epoch, start))
+    return epoch > 0 and bool(BED.product(EpochCache, "assign")(self, epoch, start))
 
 
 async def remove_then_swap(
@@ -275,7 +272,7 @@ def count_before_writing(
 
 def share_health(self: LogDirectory, disk: ProcessDisk, path: str) -> None:
     """MS-16: one disk of several fails, and all of them are given up."""
-    ORIGINAL[LogDirectory, "__init__"](self, disk, path)
+    BED.product(LogDirectory, "__init__")(self, disk, path)
     vars(self)["health"] = vars(disk).setdefault("health", self.health)
 
 
@@ -295,27 +292,27 @@ def seal_again(
     self: compaction.Round, data: bytes, header: BatchHeader, target: Segment
 ) -> bytes | None:
     """MS-18: whatever was read gets a checksum that fits."""
-    kept: bytes | None = ORIGINAL[compaction.Round, "_kept"](self, data, header, target)
+    kept: bytes | None = BED.product(compaction.Round, "_kept")(self, data, header, target)
     return built(header, list(records(data, 0, header))) if kept is data else kept
 
 
 async def vouch_when_open(self: LogDirectory, of: TopicPartition, offset: int) -> None:
     """MS-19: what recovery cuts off is vouched for as before."""
     if of in self.logs:
-        await ORIGINAL[LogDirectory, "vouch_only_below"](self, of, offset)
+        await BED.product(LogDirectory, "vouch_only_below")(self, of, offset)
 
 
 def beyond_the_high_watermark(log: PartitionLog, wall_ms: int) -> int:
     """MP-23: what is not replicated yet goes, too."""
     log.set_high_watermark(log.end_offset)
-    count: int = ORIGINAL[retention, "deletable"](log, wall_ms)
+    count: int = BED.product(retention, "deletable")(log, wall_ms)
     return count
 
 
 async def mark_then_close(self: LogDirectory, broker_epoch: int) -> None:
     """MC-10: the mark of a clean stop is written first."""
     await self._mark.replace(encode_clean_mark(broker_epoch))
-    await ORIGINAL[LogDirectory, "close"](self, broker_epoch)
+    await BED.product(LogDirectory, "close")(self, broker_epoch)
 
 
 async def open_and_keep_the_mark(disk: ProcessDisk, path: str) -> LogDirectory:
@@ -325,13 +322,13 @@ async def open_and_keep_the_mark(disk: ProcessDisk, path: str) -> LogDirectory:
 
 async def checkpoint_then_unmark(self: LogDirectory) -> None:
     """MC-09: only now."""
-    await ORIGINAL[LogDirectory, "checkpoint"](self)
+    await BED.product(LogDirectory, "checkpoint")(self)
     await self._mark.remove()
 
 
 def forget_open(self: Snapshots, first: int, end_offset: int) -> ProducerTable:
     """MK-15: a table that is loaded has no transactions."""
-    table: ProducerTable = ORIGINAL[Snapshots, "load"](self, first, end_offset)
+    table: ProducerTable = BED.product(Snapshots, "load")(self, first, end_offset)
     table.open = {}
     table.entries = {p: e._replace(transaction_start=-1) for p, e in table.entries.items()}
     return table
@@ -421,17 +418,9 @@ MUTANTS: Final[Sequence[Mutant]] = (
     Mutant("MK-17", "compaction drops the last batch of a live producer", B),
 )
 
-# What stands in all those places in the product.
-ORIGINAL: Final[Mapping[Place, Any]] = {  # Any: code of every shape
-    (place, name): getattr(place, name)
-    for patches in PATCHES.values()
-    for place, name, _ in patches
-}
+BED: Final = Bed(PATCHES)
 
 
 def plant(mutant: str) -> None:
     """Put the product back as it is, and then a mutant's code in its place, if one is named."""
-    for (place, name), original in ORIGINAL.items():
-        setattr(place, name, original)
-    for place, name, code in PATCHES[mutant] if mutant else ():
-        setattr(place, name, code)
+    BED.plant(mutant)

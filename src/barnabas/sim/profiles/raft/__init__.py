@@ -14,7 +14,8 @@ the quorum is whole again.
 Read in this order:
 
 ``table``        the state machine on the log: a small map and the digest of all it ever held
-``drive``        the process, with a way past the oracles for everything that is said
+``member``       the process of every profile with a quorum; all that is said passes by the oracles
+``drive``        the process of this one: a table on the log, and who writes and snapshots it
 ``disks``        what lies on a simulated disk, read past its process
 ``ghost``        leaders, identities, commits: what no two replicas may see differently
 ``lives``        a replica as oracles see it: homes, lives, steps; what an oracle is
@@ -34,7 +35,8 @@ Read in this order:
 ``judges``       all oracles together, and who tells each of them what
 ``liveness``     what a healthy part of the quorum owes
 ``mutants``      the planted bugs
-``scene``        hosts, people, and what they may expect
+``stage``        hosts, people, and what they may expect: of every profile with a quorum
+``scene``        the stage, and on it the table and its clients
 ``profile``      plans
 
 Non-obvious:

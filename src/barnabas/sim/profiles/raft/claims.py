@@ -1,12 +1,13 @@
 """What a state machine on the log is told: R-08 as it is handed over, R-26, R-28's content."""
 
-from typing import Final
+from typing import Final, Protocol
 
 from barnabas.raft.effects import AppendRecords
 from barnabas.raft.states import Leader, Resigned
 from barnabas.sim.profiles.raft.drive import Keeper
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
+from barnabas.sim.profiles.raft.table import Tables
 from barnabas.sim.world import Violation
 
 
@@ -16,8 +17,9 @@ class HandedOver(Oracle):
     After every batch its table is the one that the committed records make.
     """
 
-    def __init__(self, ghost: Ghost) -> None:
+    def __init__(self, ghost: Ghost, tables: Tables) -> None:
         self._ghost: Final = ghost
+        self._tables: Final = tables
 
     def listened(self, life: Life, keeper: Keeper) -> None:
         """Look at a table after a batch or a snapshot."""
@@ -25,7 +27,7 @@ class HandedOver(Oracle):
         if offset > life.node.high_watermark:
             story = f"{life} hands over {offset}, committed is below {life.node.high_watermark}"
             raise Violation("R-08", story, "handed over too early")
-        due = self._ghost.tables.get(offset)
+        due = self._tables.at.get(offset)
         if due is None:
             if offset <= self._ghost.committed_end:
                 raise Violation("R-08", f"{life}: no batch ends at {offset}", "half a batch")
@@ -34,6 +36,25 @@ class HandedOver(Oracle):
         if found.digest != due.digest or dict(found.rows) != dict(due.rows):
             story = f"{life} at {offset}: {found}, the committed records make {due}"
             raise Violation("R-08", story, "another table")
+
+
+class Claimant(Protocol):
+    """Whoever writes at the log's leader, and is told when it may."""
+
+    @property
+    def offset(self) -> int:
+        """Everything below it was handed over."""
+        ...
+
+    @property
+    def known(self) -> tuple[int | None, int] | None:
+        """The leader and epoch that it was told."""
+        ...
+
+    @property
+    def leads(self) -> int | None:
+        """The epoch in which it writes, and has not resigned."""
+        ...
 
 
 class ClaimProtocol(Oracle):
@@ -46,7 +67,7 @@ class ClaimProtocol(Oracle):
     def __init__(self) -> None:
         self._claimed: Final[dict[Life, list[int]]] = {}
 
-    def told(self, life: Life, keeper: Keeper) -> None:
+    def told(self, life: Life, keeper: Claimant) -> None:
         """Look at what a listener has just been told of who leads."""
         assert keeper.known is not None
         leader_id, epoch = keeper.known
@@ -62,8 +83,8 @@ class ClaimProtocol(Oracle):
         claimed = self._claimed.setdefault(life, [])
         if epoch in claimed:
             raise Violation("R-26", f"{life} claims {epoch} twice: {claimed}", "claimed twice")
-        if keeper.states.epoch is not None:
-            story = f"{life} claims {epoch} and has not resigned {keeper.states.epoch}"
+        if keeper.leads is not None:
+            story = f"{life} claims {epoch} and has not resigned {keeper.leads}"
             raise Violation("R-26", story, "claimed without resigning")
         claimed.append(epoch)
 

@@ -2,18 +2,18 @@
 
 leaders      who leads an epoch: the first that was said to, for ever
 identity     what lies at an offset in an epoch, in any log, even if it was cut since
-committed    what any replica ever counted as committed, folded into one table
+committed    what any replica ever counted as committed
+content      what the committed records amount to: the state machine's own reference
 """
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from barnabas.model.value import value
 from barnabas.raft.voters import NO_VOTERS, VoterSet
 from barnabas.records.batch import header_at
 from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch
-from barnabas.sim.profiles.raft.table import Table, entry_of
 from barnabas.sim.world import Violation
 
 
@@ -44,10 +44,33 @@ class Elected:
         return found
 
 
+class Content(Protocol):
+    """What committed records amount to, folded apart from the product."""
+
+    def take(self, batch: Batch, values: Sequence[bytes]) -> None:
+        """Fold what is committed next; a control batch has no values."""
+
+    def objection(self, end: int, values: Sequence[bytes]) -> str:
+        """Say why a snapshot that ends at an offset may not hold these; nothing if it may."""
+        ...
+
+
+class Anything:
+    """The content of a log of which nobody asks what is in it."""
+
+    def take(self, batch: Batch, values: Sequence[bytes]) -> None:
+        """Let it pass."""
+
+    def objection(self, end: int, values: Sequence[bytes]) -> str:
+        """Have no objection."""
+        return ""
+
+
 class Ghost:
     """The quorum as it must have been."""
 
-    def __init__(self) -> None:
+    def __init__(self, content: Content | None = None) -> None:
+        self.content: Final[Content] = content or Anything()
         self.leaders: Final[dict[int, int]] = {}
         self.elected: Final[dict[int, Elected]] = {}
         self.identity: Final[dict[tuple[int, int], Written]] = {}
@@ -56,12 +79,7 @@ class Ghost:
         self.committed_end = 0
         self.voters: VoterSet = NO_VOTERS
         """The voters of the last committed voters record, or those of the beginning."""
-        self.tables: Final[dict[int, Table]] = {0: Table()}
-        """The table at every committed end of a batch, folded here."""
-        self.values: Final[dict[str, int]] = {}
-        """Every committed value, and the offset of its batch's end."""
         self._by_end: Final[dict[int, Batch]] = {}
-        self._by_offset: Final[list[int]] = []
 
     # --- leaders ---------------------------------------------------------------------------------
 
@@ -121,14 +139,11 @@ class Ghost:
             raise Violation("R-08", story, "a gap in what is committed")
         self.committed.append(batch)
         self._by_end[batch.end] = batch
-        table = self.tables[self.committed_end]
+        values: list[bytes] = []
         if not batch.is_control:
-            for record in records(data, 0, header_at(data)):
-                entry = entry_of(bytes(record.value or b""))
-                self.values[entry.value or ""] = batch.end
-                table = table.apply([entry])
+            values = [bytes(each.value or b"") for each in records(data, 0, header_at(data))]
         self.committed_end = batch.end
-        self.tables[batch.end] = table
+        self.content.take(batch, values)
 
     def compare(self, batches: Sequence[Batch], where: str) -> None:
         """Compare batches with what is committed, as far as that is known."""

@@ -6,11 +6,10 @@
 Every value is written once, so whether it is committed is one look into a dictionary.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from barnabas.sim.process import Process
-from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.world import Violation
 
 
@@ -23,10 +22,10 @@ class Written:
     end: str = "waits"
 
 
-def compare(written: Sequence[Written], ghost: Ghost) -> None:
+def compare(written: Sequence[Written], committed: Mapping[str, int]) -> None:
     """Raise ``Violation`` if a client was told something that is not so, or nothing at all."""
     for each in written:
-        ends = {ghost.values.get(text) for text in each.texts}
+        ends = {committed.get(text) for text in each.texts}
         if each.end == "done" and (None in ends or len(ends) > 1):
             story = f"{each.texts} was done, committed at {sorted(e for e in ends if e)}"
             raise Violation("C-04", story, "done and gone")

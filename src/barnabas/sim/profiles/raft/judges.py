@@ -1,11 +1,15 @@
-"""All oracles of the quorum, and who tells each of them what."""
+"""All oracles of the quorum, and who tells each of them what.
 
-from collections.abc import Sequence
+``Judges`` are those of every profile with a quorum; what is made of the log, ``TableJudges`` have
+for the ``raft`` profile, and others for themselves.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from barnabas.model.errors import ErrorCode
 from barnabas.raft.voters import ReplicaKey, VoterSet
-from barnabas.sim.profiles.raft.claims import ClaimProtocol, HandedOver
+from barnabas.sim.profiles.raft.claims import Claimant, ClaimProtocol, HandedOver
 from barnabas.sim.profiles.raft.drive import Controller, Keeper
 from barnabas.sim.profiles.raft.durability import (
     CommitRule,
@@ -26,10 +30,11 @@ from barnabas.sim.profiles.raft.elections import (
     ValidRoles,
     VoteLogCheck,
 )
-from barnabas.sim.profiles.raft.ghost import Ghost
+from barnabas.sim.profiles.raft.ghost import Content, Ghost
 from barnabas.sim.profiles.raft.history import Written, compare
 from barnabas.sim.profiles.raft.lives import Home, Oracle
 from barnabas.sim.profiles.raft.marks import Sightings, Situations
+from barnabas.sim.profiles.raft.member import Member
 from barnabas.sim.profiles.raft.membership import (
     ClusterIdMatch,
     ConfigIsLastInLog,
@@ -57,6 +62,7 @@ from barnabas.sim.profiles.raft.snapshots import (
     SnapshotInstallAtomic,
     SnapshotValid,
 )
+from barnabas.sim.profiles.raft.table import Tables
 from barnabas.sim.profiles.raft.tracing import Tracing
 from barnabas.sim.profiles.raft.watch import Watch
 from barnabas.sim.world import Violation, World
@@ -67,10 +73,17 @@ from barnabas.wire.structs import Request, Response
 
 
 class Judges:
-    """The oracles of one world."""
+    """The oracles of one world with a quorum."""
 
-    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool) -> None:
-        self.ghost: Final = Ghost()
+    def __init__(
+        self,
+        world: World,
+        first: VoterSet,
+        snapshot_bytes: int,
+        content: Content,
+        more: Sequence[Oracle] = (),
+    ) -> None:
+        self.ghost: Final = Ghost(content)
         self.homes: Final[list[Home]] = []
         self._world: Final = world
         self._first: Final = first
@@ -78,7 +91,6 @@ class Judges:
         ghost = self.ghost
         self._vote_once: Final = VoteOnce()
         self._epoch_durable: Final = EpochDurable()
-        self._handed: Final = HandedOver(ghost)
         self._claims: Final = ClaimProtocol()
         self._cluster: Final = ClusterIdMatch()
         self._bounded: Final = LogBounded(snapshot_bytes)
@@ -120,14 +132,13 @@ class Judges:
             self._bounded,
             Sightings(world),
             Situations(world),
+            *more,
         ]
-        if traces:
-            oracles.append(Tracing())
         self.watch: Final = Watch(world, self.homes, oracles)
 
-    def born(self, name: str, host: str, controller: Controller) -> None:
+    def born(self, name: str, host: str, member: Member) -> None:
         """Learn of a process that has read its disk."""
-        self.watch.born(name, host, controller.quorum)
+        self.watch.born(name, host, member.quorum)
 
     def lost(self, key: ReplicaKey) -> None:
         """Learn that a replica has lost its disk, with its consent."""
@@ -140,10 +151,7 @@ class Judges:
 
     def told(self, name: str, said: Request | Response, asked: Request | None) -> None:
         """Look at a message at the instant at which it leaves."""
-        try:
-            self._hear(name, said, asked)
-        except Violation as violation:
-            self._world.found(violation)
+        self.attempt(lambda: self._hear(name, said, asked))
 
     def _hear(self, name: str, said: Request | Response, asked: Request | None) -> None:
         life = self.watch.lives[name]
@@ -170,33 +178,14 @@ class Judges:
             candidate = ReplicaKey(vote.replica_id, vote.replica_directory_id)
             self._vote_once.telling(life, vote.replica_epoch, candidate)
 
-    def listened(self, name: str, keeper: Keeper, what: str) -> None:
-        """Look at a state machine that was told something."""
+    def claimed(self, name: str, claimant: Claimant) -> None:
+        """Look at a state machine that was told who leads."""
         life = self.watch.lives[name]
-        try:
-            if what == "leader":
-                self._claims.told(life, keeper)
-            else:
-                self._handed.listened(life, keeper)
-        except Violation as violation:
-            self._world.found(violation)
-
-    def quiet(self, controllers: Sequence[Controller]) -> None:
-        """Look at everybody's listeners when nothing is new any more."""
-        lives = [self.watch.lives[each.name] for each in controllers]
-        # Before a restart counts everything anew.
-        self._world.judge(lambda: self._bounded.finish(lives))
-        for each, life in zip(controllers, lives, strict=True):
-            self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
-            if each.latecomer is not None:
-                self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)
+        self.attempt(lambda: self._claims.told(life, claimant))
 
     def mistaken(self, name: str, error: int, happened: bool) -> None:
         """Look at the answer to a question for another cluster."""
-        try:
-            self._cluster.mistaken(name, error, happened)
-        except Violation as violation:
-            self._world.found(violation)
+        self.attempt(lambda: self._cluster.mistaken(name, error, happened))
 
     def administered(self, request: Request, error: ErrorCode) -> None:
         """Learn how a change of the voters ended."""
@@ -212,6 +201,40 @@ class Judges:
         }
         return list(sets) or [self._first]
 
-    def compare_history(self, written: list[Written]) -> None:
+    def compare_history(self, written: list[Written], committed: Mapping[str, int]) -> None:
         """Compare what clients know with what is committed."""
-        compare(written, self.ghost)
+        compare(written, committed)
+
+    def attempt(self, look: Callable[[], None]) -> None:
+        """Let an oracle look in the middle of a handle, and take what it finds."""
+        try:
+            look()
+        except Violation as violation:
+            self._world.found(violation)
+
+
+class TableJudges(Judges):
+    """The oracles of the ``raft`` profile: those of the quorum, and of the table on its log."""
+
+    def __init__(self, world: World, first: VoterSet, snapshot_bytes: int, traces: bool) -> None:
+        self.tables: Final = Tables()
+        super().__init__(world, first, snapshot_bytes, self.tables, [Tracing()] if traces else [])
+        self._handed: Final = HandedOver(self.ghost, self.tables)
+
+    def listened(self, name: str, keeper: Keeper, what: str) -> None:
+        """Look at a state machine that was told something."""
+        life = self.watch.lives[name]
+        if what == "leader":
+            self.claimed(name, keeper)
+        else:
+            self.attempt(lambda: self._handed.listened(life, keeper))
+
+    def quiet(self, controllers: Sequence[Controller]) -> None:
+        """Look at everybody's listeners when nothing is new any more."""
+        lives = [self.watch.lives[each.name] for each in controllers]
+        # Before a restart counts everything anew.
+        self._world.judge(lambda: self._bounded.finish(lives))
+        for each, life in zip(controllers, lives, strict=True):
+            self._claims.caught_up(life, each.keeper.known, each.keeper.offset)
+            if each.latecomer is not None:
+                self._claims.caught_up(life, each.latecomer.known, each.latecomer.offset)

@@ -14,10 +14,10 @@ from typing import Final, Protocol
 from barnabas.raft.states import Candidate, Follower, Leader, Prospective
 from barnabas.raft.voters import Voter
 from barnabas.sim.plan import Plan
-from barnabas.sim.profiles.raft.drive import Controller, Part
 from barnabas.sim.profiles.raft.history import Written
 from barnabas.sim.profiles.raft.judges import Judges
 from barnabas.sim.profiles.raft.lives import has_seat, is_seat
+from barnabas.sim.profiles.raft.member import Member, Part
 from barnabas.sim.world import Violation, World
 
 # In units of the longest election and fetch timeout together; and of the election timeout.
@@ -57,8 +57,8 @@ class Quorums(Protocol):
         """Tell whether a voter listens where a set of voters says."""
         ...
 
-    def living(self, host: str) -> Controller | None:
-        """Return the controller that runs on a host."""
+    def living(self, host: str) -> Member | None:
+        """Return the member that runs on a host."""
         ...
 
     def write(self, key: str, texts: tuple[str, ...], chooser: int, tries: int = 20) -> Written:
@@ -133,10 +133,10 @@ class Healing:
 
     def is_well(self) -> bool:
         """Tell whether all follow one leader, a write is done, and everybody has it."""
-        controllers = [self._scene.living(host) for host in self._hosts]
-        if any(each is None for each in controllers):
+        members = [self._scene.living(host) for host in self._hosts]
+        if any(each is None for each in members):
             return False
-        found = [each for each in controllers if each is not None]
+        found = [each for each in members if each is not None]
         leader = self._leader(found)
         if leader is None:
             return False
@@ -151,21 +151,21 @@ class Healing:
             self._target = leader.quorum.node.high_watermark
         return all(self._follows(each, leader) for each in found)
 
-    def _leader(self, found: Sequence[Controller]) -> Controller | None:
+    def _leader(self, found: Sequence[Member]) -> Member | None:
         newest = max(each.quorum.node.epoch for each in found)
         for each in found:
             node = each.quorum.node
-            claimed = each.keeper.states.epoch == node.epoch
+            claimed = each.leads == node.epoch
             if isinstance(node.state, Leader) and node.epoch == newest and claimed:
                 return each
         return None
 
-    def _follows(self, each: Controller, leader: Controller) -> bool:
+    def _follows(self, each: Member, leader: Member) -> bool:
         node, target = each.quorum.node, self._target
         assert target is not None
         same = node.epoch == leader.quorum.node.epoch
         role = each is leader or isinstance(node.state, Follower)
-        return same and role and node.high_watermark >= target and each.keeper.offset >= target
+        return same and role and node.high_watermark >= target and each.offset >= target
 
     def _stays(self) -> bool:
         """RL-5: see that the leader is kept."""
@@ -202,7 +202,7 @@ class Healing:
                 f"{host}: nothing"
                 if node is None or each is None
                 else f"{host}: {node.state}, committed {node.high_watermark} of "
-                f"{node.outline.end_offset}, folded {each.keeper.offset}"
+                f"{node.outline.end_offset}, folded {each.offset}"
             )
         story = f"after {late_ms} ms of peace: " + "; ".join(told)
         self._world.found(Violation(self._owed(), story, "no progress"))
@@ -214,5 +214,13 @@ class Healing:
         if any(isinstance(state, Leader) for state in states):
             if any(isinstance(state, Prospective | Candidate) for state in states):
                 return "RL-4"
-            return "RL-7" if self._probe is None or self._probe.end != "done" else "RL-6"
+            if self._probe is None or self._probe.end != "done":
+                return "RL-7"
+            lagging = [each.lags for each in found if self._only_folding(each)]
+            return lagging[0] if lagging else "RL-6"
         return "RL-1"
+
+    def _only_folding(self, each: Member) -> bool:
+        """Tell whether a member has the log, and what stands on it has not followed."""
+        target = self._target or 0
+        return each.quorum.node.high_watermark >= target > each.offset

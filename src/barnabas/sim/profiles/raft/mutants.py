@@ -5,8 +5,8 @@ switch for it.  ``plant`` first puts everything back, and so a run without a mut
 product.  The budgets are those of the oracle book: A is 20 seeds, B 200, C 2,000.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from barnabas.log.checkpoints import Checkpoint
 from barnabas.log.names import TEMPORARY
@@ -35,15 +35,12 @@ from barnabas.raft.storage import Storage
 from barnabas.raft.voters import ReplicaKey, VoterSet
 from barnabas.records.opened import OpenedBatch, opened
 from barnabas.sim.profile import Mutant
+from barnabas.sim.profiles.planting import Bed, Patch
 from barnabas.sim.profiles.raft.drive import Keeper, PoisonedError
 
 A: Final = 20
 B: Final = 200
 C: Final = 2_000
-
-# A place is an object and the name of one of its attributes.
-Place = tuple[object, str]
-Patch = tuple[object, str, Any]  # Any: code of every shape is put in place
 
 
 # --- committing ------------------------------------------------------------------------------
@@ -115,7 +112,7 @@ def grant_any_pre_vote(replica: Replica, state: State, vote: Vote) -> bool:
     """MR-14: a follower grants pre-votes while its leader lives."""
     if vote.pre_vote and isinstance(state, Follower):
         return vote.last.rank >= replica.outline.last.rank
-    return bool(ORIGINAL[elections, "_may_grant"](replica, state, vote))
+    return bool(BED.product(elections, "_may_grant")(replica, state, vote))
 
 
 def votes_if_it_can(self: Replica) -> bool:
@@ -140,14 +137,14 @@ def go_on_leading(self: Replica, election: Election) -> State:
     """MR-23: who led the epoch of its disk has itself elected in it once more."""
     if election.leader_id == self.config.key.id and self.outline.last_epoch <= election.epoch:
         return Candidate(election.epoch, self.config.key)
-    state: State = ORIGINAL[Replica, "_first_state"](self, election)
+    state: State = BED.product(Replica, "_first_state")(self, election)
     return state
 
 
 async def persist_later(self: Storage, election: Election) -> None:
     """MR-24: an epoch that is somebody else's is written when the log is flushed next."""
     if election.voted is not None:
-        await ORIGINAL[Storage, "persist"](self, election)
+        await BED.product(Storage, "persist")(self, election)
         return
     LATE[self] = election
     self._state.election = election
@@ -155,11 +152,11 @@ async def persist_later(self: Storage, election: Election) -> None:
 
 async def flush_and_then_persist(self: Storage) -> int:
     """MR-24: and then comes second."""
-    end_offset = await ORIGINAL[Storage, "flush"](self)
+    end_offset = await BED.product(Storage, "flush")(self)
     late = LATE.pop(self, None)
     if late is not None:
         self._state.election = None
-        await ORIGINAL[Storage, "persist"](self, late)
+        await BED.product(Storage, "persist")(self, late)
     return int(end_offset)
 
 
@@ -182,7 +179,7 @@ def cut_an_epoch_too_much(replica: Replica, diverges: Diverges) -> list[Effect]:
 
 async def remove_the_snapshot_too(self: Storage, first: SnapshotId) -> None:
     """MR-16: the snapshot where the log begins goes with the log before it."""
-    await ORIGINAL[Storage, "clean"](self, first)
+    await BED.product(Storage, "clean")(self, first)
     self._snapshots.known.remove(first)
     self._disk.remove(self._snapshots.path(first))
     await self._disk.sync_directory(self._snapshots._directory)
@@ -222,7 +219,7 @@ def refuse_the_removed(replica: Replica, token: int, fetch: Fetch, now_ms: int) 
     if replica.leading is not None and removed and not voters.current.contains(fetch.replica):
         refused = leading._no_records(replica, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return [Reply(token, refused)]
-    effects: list[Effect] = ORIGINAL[leading, "fetch_asked"](replica, token, fetch, now_ms)
+    effects: list[Effect] = BED.product(leading, "fetch_asked")(replica, token, fetch, now_ms)
     return effects
 
 
@@ -255,7 +252,7 @@ def tell_at_once(self: Feed) -> None:
 
 def tell_what_changes(self: Feed, quorum: Quorum, listener: Listener) -> None:
     """MR-09: a listener that comes late is told who leads when that changes."""
-    ORIGINAL[Feed, "__init__"](self, quorum, listener)
+    BED.product(Feed, "__init__")(self, quorum, listener)
     self.told = quorum.node.leader_id, quorum.node.epoch
 
 
@@ -267,7 +264,7 @@ async def hand_over_everything(self: Feed) -> bool:
     if self.next_offset < node.outline.start_offset or (
         self.next_offset == 0 and snapshot is not None and snapshot.end_offset > 0
     ):
-        return bool(await ORIGINAL[Feed, "_hand_over"](self))
+        return bool(await BED.product(Feed, "_hand_over")(self))
     if self.next_offset >= end:
         return False
     batches = tuple(opened(quorum.storage.read(self.next_offset, end, FEED_BYTES_MAX)))
@@ -290,7 +287,7 @@ def snapshot_inside(self: Keeper, batch: OpenedBatch) -> None:
             batch.size_bytes,
             batch.values[:-1],
         )
-    ORIGINAL[Keeper, "consider_snapshot"](self, batch)
+    BED.product(Keeper, "consider_snapshot")(self, batch)
 
 
 def any_end_will_do(self: Outline, snapshot: SnapshotId) -> bool:
@@ -302,13 +299,13 @@ def resign_to_a_record(self: Keeper) -> None:
     """MR-18: what was pending goes back to a state that only records of the table make."""
     at_offset = {batch.end_offset: None for batch in self.handed if batch.values}
     at_offset[self.offset]
-    ORIGINAL[Keeper, "resigned"](self)
+    BED.product(Keeper, "resigned")(self)
 
 
 def skip_what_fails(self: Keeper, batch: OpenedBatch) -> None:
     """MR-20: what cannot be replayed is left out."""
     try:
-        ORIGINAL[Keeper, "replay"](self, batch)
+        BED.product(Keeper, "replay")(self, batch)
     except PoisonedError:
         return
 
@@ -316,7 +313,7 @@ def skip_what_fails(self: Keeper, batch: OpenedBatch) -> None:
 def count_anew(self: Keeper, leader_id: int | None, epoch: int) -> None:
     """MR-21: a new leader means that the next snapshot is far away."""
     self.bytes_since_snapshot = 0
-    ORIGINAL[Keeper, "leader_changed"](self, leader_id, epoch)
+    BED.product(Keeper, "leader_changed")(self, leader_id, epoch)
 
 
 PATCHES: Final[Mapping[str, Sequence[Patch]]] = {
@@ -387,18 +384,10 @@ MUTANTS: Final[Sequence[Mutant]] = (
     Mutant("MR-24", "a log is flushed before the epoch it is of", B),
 )
 
-# What stands in all those places in the product.
-ORIGINAL: Final[Mapping[Place, Callable[..., Any]]] = {
-    (place, name): getattr(place, name)
-    for patches in PATCHES.values()
-    for place, name, _ in patches
-}
+BED: Final = Bed(PATCHES)
 
 
 def plant(mutant: str) -> None:
     """Put the product back as it is, and then a mutant's code in its place, if one is named."""
-    for (place, name), original in ORIGINAL.items():
-        setattr(place, name, original)
     LATE.clear()
-    for place, name, code in PATCHES[mutant] if mutant else ():
-        setattr(place, name, code)
+    BED.plant(mutant)

@@ -13,13 +13,13 @@ from barnabas.records.record import records
 from barnabas.sim.profiles.raft.disks import Batch, content_of, snapshots_on
 from barnabas.sim.profiles.raft.ghost import Ghost
 from barnabas.sim.profiles.raft.lives import Life, Oracle, Step
-from barnabas.sim.profiles.raft.table import Table, entry_of
 from barnabas.sim.world import Violation
 
 
-def table_in(data: bytes) -> Table | None:
-    """Return the table that a snapshot holds; None if it is no whole snapshot."""
-    table, kinds = Table(), []
+def values_in(data: bytes) -> list[bytes] | None:
+    """Return the records of a state machine in a snapshot; None if it is no whole snapshot."""
+    values: list[bytes] = []
+    kinds: list[ControlType | None] = []
     try:
         end = 0
         for position, header in batches(data):
@@ -29,13 +29,13 @@ def table_in(data: bytes) -> Table | None:
                 if header.is_control:
                     kinds.append(control_type(record))
                 else:
-                    table = table.apply([entry_of(bytes(record.value or b""))])
+                    values.append(bytes(record.value or b""))
     except CorruptBatch:
         return None
     whole = len(kinds) >= 2 and kinds[0] is ControlType.SNAPSHOT_HEADER
     if not whole or kinds[-1] is not ControlType.SNAPSHOT_FOOTER or end != len(data):
         return None
-    return table
+    return values
 
 
 class SnapshotValid(Oracle):
@@ -76,7 +76,7 @@ class SnapshotValid(Oracle):
         self._examine(life, snapshot, content_of(node, durable=True))
 
     def _examine(self, life: Life, snapshot: SnapshotId, data: bytes) -> None:
-        found, end = table_in(data), snapshot.end_offset
+        found, end = values_in(data), snapshot.end_offset
         if found is None:
             story = f"{life}: {snapshot} of {len(data)} bytes is no snapshot"
             raise Violation("R-28", story, "half a snapshot")
@@ -85,10 +85,9 @@ class SnapshotValid(Oracle):
         if not self._ghost.is_boundary(end) or self._ghost.epoch_before(end) != snapshot.epoch:
             story = f"{life}: {snapshot}, where the epoch is {self._ghost.epoch_before(end)}"
             raise Violation("R-28", story, "ends where no batch does")
-        due = self._ghost.tables[end]
-        if found.digest != due.digest or dict(found.rows) != dict(due.rows):
-            story = f"{life}: {snapshot} holds {found}, committed was {due}"
-            raise Violation("R-28", story, "another content")
+        objection = self._ghost.content.objection(end, found)
+        if objection:
+            raise Violation("R-28", f"{life}: {snapshot} {objection}", "another content")
 
 
 class SnapshotCoversStart(Oracle):

@@ -13,6 +13,7 @@ from zlib import crc32
 
 from barnabas.model.value import value
 from barnabas.runtime.disk import Buffer
+from barnabas.sim.profiles.raft.disks import Batch
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.metadata_records import decode_record, encode_record
 
@@ -50,6 +51,31 @@ class Table:
             yield entry(key, text)
         # Last, since every row before it moves the digest.
         yield entry(DIGEST, str(self.digest))
+
+
+class Tables:
+    """The reference: every table that the committed records have made."""
+
+    def __init__(self) -> None:
+        self.at: Final[dict[int, Table]] = {0: Table()}
+        """The table at every committed end of a batch."""
+        self.values: Final[dict[str, int]] = {}
+        """Every committed value, and the offset of its batch's end."""
+        self._latest = Table()
+
+    def take(self, batch: Batch, values: Sequence[bytes]) -> None:
+        """Fold what is committed next."""
+        entries = [entry_of(each) for each in values]
+        for each in entries:
+            self.values[each.value or ""] = batch.end
+        self._latest = self._latest.apply(entries)
+        self.at[batch.end] = self._latest
+
+    def objection(self, end: int, values: Sequence[bytes]) -> str:
+        """Say how a snapshot's table is another than that of the log below its end."""
+        found, due = Table().apply([entry_of(each) for each in values]), self.at[end]
+        same = found.digest == due.digest and dict(found.rows) == dict(due.rows)
+        return "" if same else f"holds {found}, committed was {due}"
 
 
 def entry(key: str, text: str) -> ConfigRecord:
