@@ -39,7 +39,7 @@ from barnabas.sim.tape import Tape, stream
 
 Main: TypeAlias = Callable[[Runtime], Coroutine[Any, Any, None]]  # Any: what it is sent, by asyncio
 # Awaits in the ``finally`` blocks of one coroutine that are gone past when it is let go.
-CLOSES_MAX: Final = 10
+CLOSES_MAX: Final = 100
 
 Ending: TypeAlias = Literal["exited", "failed", "killed", "unpowered"]
 
