@@ -39,7 +39,7 @@ from barnabas.sim.tape import Tape, stream
 
 Main: TypeAlias = Callable[[Runtime], Coroutine[Any, Any, None]]  # Any: what it is sent, by asyncio
 # Awaits in the ``finally`` blocks of one coroutine that are gone past when it is let go.
-CLOSES_MAX: Final = 100
+CLOSES_MAX: Final = 10
 
 Ending: TypeAlias = Literal["exited", "failed", "killed", "unpowered"]
 
@@ -228,7 +228,8 @@ def _silent() -> Iterator[None]:
     heard = sys.unraisablehook
 
     def hear(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not isinstance(unraisable.exc_value, DeadIncarnation):
+        # A coroutine that another has awaited ends by itself, and may still want to wait.
+        if not isinstance(unraisable.exc_value, DeadIncarnation | RuntimeError):
             heard(unraisable)
 
     sys.unraisablehook = hear

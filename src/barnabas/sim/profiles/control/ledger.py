@@ -380,6 +380,9 @@ def check_joined(step: Step) -> None:
         if before is None or before.isr == after.isr:
             continue
         came = set(after.isr) - set(before.isr) - step.joined.get((topic.id, number), frozenset())
+        if not step.after.elr and after.leader < 0:
+            # Where the ELR is in force no more, the ISR has to remember who has everything.
+            came -= set(before.elr)
         require(
             came <= {after.leader} and (not came or before.leader != after.leader),
             f"C-11: {sorted(came)} in sync all at once, {topic.name}-{number}: {before} "

@@ -107,9 +107,9 @@ class Administrator:
         """Remember what has to be so from now on."""
         match request, answer:
             case CreateTopicsRequest(topics=[topic]), CreateTopicsResponse(topics=[told]):
-                if told.error_code == ErrorCode.NONE or (
-                    again and told.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
-                ):
+                exists = told.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+                ours = again and exists and not self.made.get(topic.name)
+                if told.error_code == ErrorCode.NONE or ours:
                     self.made[topic.name] = topic.num_partitions
             case DeleteTopicsRequest(topics=[gone]), DeleteTopicsResponse(responses=[told]):
                 missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -117,7 +117,8 @@ class Administrator:
                     self.made[gone.name] = 0
             case CreatePartitionsRequest(topics=[more]), CreatePartitionsResponse(results=[told]):
                 # "Already has" as many: the attempt before has made them.
-                repeated = again and told.error_code == ErrorCode.INVALID_PARTITIONS
+                fewer = 0 < self.made.get(more.name, 0) < more.count
+                repeated = again and fewer and told.error_code == ErrorCode.INVALID_PARTITIONS
                 if told.error_code == ErrorCode.NONE or repeated:
                     self.made[more.name] = more.count
             case CreateTopicsRequest(topics=[topic]), None:

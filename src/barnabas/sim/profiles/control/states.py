@@ -174,12 +174,14 @@ def check_sets(world: Situation, topic: str, partition: PartitionRegistration, a
 def check_fenced(world: Situation, partition: PartitionRegistration, at: str) -> None:
     """C-06: who is not active leads nothing and is in no ISR.
 
-    Without ELR the last replica stays in the ISR, and nobody leads.
+    Without ELR the last replica stays in the ISR, and nobody leads; also when there is one again.
     """
     if partition.leader >= 0:
         require(world.may_lead(partition.leader, partition), f"C-06, C-11: cannot lead, {at}")
     inactive = [broker for broker in partition.isr if not world.is_active(broker)]
-    if inactive and not world.elr:
+    # Nobody has touched a partition like this since before there was an ELR.
+    older = partition.leader < 0 and not partition.elr and not partition.last_known_elr
+    if inactive and (older or not world.elr):
         require(partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}")
         require(partition.leader < 0, f"C-06: led by who is not active, {at}")
     else:
@@ -269,7 +271,7 @@ def check_election(
         require(after.isr == (after.leader,), f"C-11: an ELR winner is the ISR, {at}")
     if not uncleanly(before, after, joined):
         return
-    last = after.leader in before.last_known_elr or before.replicas == (after.leader,)
+    last = after.leader in before.last_known_elr or after.replicas == (after.leader,)
     empty = {*before.isr, *before.elr} <= {step.unclean}
     allowed = step.asked or step.before.allows_unclean(topic) or (last and empty)
     require(allowed, f"C-12: an unclean election that nobody allowed, {at}")
