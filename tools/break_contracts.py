@@ -49,6 +49,8 @@ BROKER_AND_QUORUM: Final = "A broker knows nothing of how its quorum is kept"
 NET: Final = "Net: both directions over what two ends agree upon"
 DRIVER: Final = "What is simulated knows nothing of the driver that runs it"
 SPECS: Final = "A specification knows nothing of what it is compared with"
+BESIDE: Final = "Specifications stand side by side on what explores them"
+REPLICATION_SPEC: Final = "Replication's specification: proof over worlds over actions over words"
 RAFT_SPEC: Final = "Raft's specification: proof over worlds over actions over words"
 SIMULATED: Final = "The simulated world has no door to the real one"
 
@@ -85,6 +87,7 @@ VIOLATIONS: Final = (
     Violation("controller/state.py", "import asyncio", CORES),
     Violation("controller/state.py", "import time", WORLD),
     Violation("controller/config.py", "from barnabas.controller import state", CONTROLLER),
+    Violation("controller/partitions.py", "from barnabas.controller import brokers", CONTROLLER),
     Violation("broker/lifecycle.py", "from barnabas.broker import assignments", BROKER),
     Violation("broker/lifecycle.py", "import asyncio", CORES),
     Violation("broker/shell.py", "import time", WORLD),
@@ -114,6 +117,12 @@ VIOLATIONS: Final = (
     Violation("sim/specs/raft/node.py", "from barnabas.raft import states", SPECS),
     Violation("sim/specs/exploration.py", "from barnabas.sim import world", DRIVER),
     Violation("sim/specs/raft/node.py", "from barnabas.sim.specs.raft import proof", RAFT_SPEC),
+    Violation("sim/specs/raft/node.py", "from barnabas.sim.specs import replication", BESIDE),
+    Violation(
+        "sim/specs/replication/leading.py",
+        "from barnabas.sim.specs.replication import closed",
+        REPLICATION_SPEC,
+    ),
 )
 
 

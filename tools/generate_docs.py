@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from barnabas.cli.wire import span
+from barnabas.model.broker_configs import BROKER_CONFIGS
 from barnabas.model.errors import ErrorCode
+from barnabas.model.group_configs import GROUP_CONFIGS
+from barnabas.model.metrics_configs import METRICS_CONFIGS
+from barnabas.model.topic_configs import TOPIC_CONFIGS
 from barnabas.wire.apis import APIS, request_class
 from barnabas.wire.layout import valid_versions
 
@@ -48,7 +52,52 @@ def errors() -> Iterator[str]:
         yield f"| {int(error)} | {error.name} | {again} | {error.words} |"
 
 
-PAGES: Final[dict[str, Callable[[], Iterator[str]]]] = {"wire.md": wire, "errors.md": errors}
+def configs() -> Iterator[str]:
+    """Describe the configs."""
+    yield "# Configs\n"
+    yield MADE
+    yield "Kafka 4.3's configs by their names: what may be set, and what holds where nothing is."
+    yield "These are judged when they are set and told when they are asked for, whether or not the"
+    yield "part that follows one is there yet. *Changes* says when a broker takes another value:"
+    yield "never while it runs, for itself alone, or for all brokers at once.\n"
+    for title, table in TABLES.items():
+        brokers = table is BROKER_CONFIGS
+        yield f"## Of {title}\n"
+        yield f"| name | kind | default | allowed |{' changes |' if brokers else ''} what it does |"
+        yield f"|---|---|---|---|{'---|' if brokers else ''}---|"
+        for name, config in sorted(table.items()):
+            if config.internal:
+                continue
+            default = "*must be given*" if config.required else spelled(config.default)
+            rule = escaped(str(config.rule or ""))
+            changes = f" {config.update.value} |" if brokers else ""
+            kind = config.kind.name.lower()
+            yield f"| {name} | {kind} | {default} | {rule} |{changes} {escaped(config.doc)} |"
+        yield ""
+
+
+def spelled(default: str | None) -> str:
+    """Return a default as a page shows it."""
+    return "" if default is None else f"`{default}`" if default else "empty"
+
+
+def escaped(text: str) -> str:
+    """Return a text as it stands in a table."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*").strip()
+
+
+TABLES: Final = {
+    "topics": TOPIC_CONFIGS,
+    "brokers and controllers": BROKER_CONFIGS,
+    "groups": GROUP_CONFIGS,
+    "subscriptions to the metrics of clients": METRICS_CONFIGS,
+}
+
+PAGES: Final[dict[str, Callable[[], Iterator[str]]]] = {
+    "wire.md": wire,
+    "errors.md": errors,
+    "configs.md": configs,
+}
 
 
 def main() -> None:

@@ -91,6 +91,7 @@ ALLOWED: Final = {
     "wire/decoding.py unpack_text": "pure: unpackers by their length",
     "wire/metadata_records.py record_classes": "pure: classes by their key",
     "wire/layout.py may_be_large": "pure: what a class is declared to hold",
+    "views/configs.py set_nowhere": "pure: what is in force by default, by a name",
     # Codecs are compiled from the declarations in this package; no text comes from outside.
     "wire/codec.py exec": "compiles what codec writes",
     "wire/structs.py exec": "compiles a constructor",

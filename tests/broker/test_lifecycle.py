@@ -301,6 +301,17 @@ def test_who_was_unregistered_comes_again_as_another_incarnation() -> None:
     assert broker.last_epoch == 22
 
 
+def test_the_last_life_is_shown_until_this_one_has_begun_and_never_again() -> None:
+    broker = starting(replace(CONFIG, previous_epoch=41))
+    broker.step(Unanswered("lost"), now_ms=0)
+    assert asked(broker.step(TimerFired(), now_ms=RETRY_MS)) == Register(OURS, 41, (A, B))
+    broker.step(GivenEpoch(EPOCH), now_ms=200)
+    broker.step(replace(applied(EPOCH + 1), registration=None), now_ms=300)
+    broker.step(IncarnationDrawn(uuid("n")), now_ms=300)
+    again = broker.step(Denied(ErrorCode.STALE_BROKER_EPOCH), now_ms=301)
+    assert asked(again) == Register(uuid("n"), -1, (A, B))
+
+
 def test_an_answer_about_a_registration_that_is_gone_is_not_heard() -> None:
     broker = beating()
     broker.step(replace(applied(20), registration=None), now_ms=2_001)

@@ -262,8 +262,9 @@ def test_what_a_later_controller_answers_is_an_error_like_any_other() -> None:
 def test_a_broken_machine_keeps_nobody_waiting(caplog: pytest.LogCaptureFixture) -> None:
     async def told(_: Runtime, __: Script, broker: Broker) -> None:
         broker.start()
-        with pytest.raises(AssertionError, match="is not ours"):
+        with pytest.raises(AssertionError, match="is not ours") as bug:
             broker.directory_failed(uuid("x"))
+        assert "ms: Started() → [Became(state=Starting()), Register(" in bug.value.__notes__[0]
         assert not await broker.caught_up()
         await broker.ended()
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cli import node
-from tests.cli.running import WAIT_S, free_port, running, told
+from barnabas.cli import node, storage
+from tests.cli.running import CLUSTER, WAIT_S, free_port, running, told
 
 
 @pytest.mark.slow
@@ -33,3 +33,25 @@ def test_a_file_that_is_not_there_is_named(
 ) -> None:
     assert node.main(["--config", str(tmp_path / "none")]) == 1
     assert str(tmp_path / "none") in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_broker_that_finds_no_controller_says_so_in_one_line_when_its_time_is_up(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "broker.properties"
+    config.write_text(
+        f"process.roles=broker\n"
+        f"node.id=7\n"
+        f"log.dirs={tmp_path}/data\n"
+        f"listeners=PLAINTEXT://127.0.0.1:0\n"
+        f"controller.listener.names=CONTROLLER\n"
+        f"controller.quorum.bootstrap.servers=127.0.0.1:{free_port()}\n"
+        f"initial.broker.registration.timeout.ms=300\n"
+    )
+    assert not storage.main(["format", "-c", str(config), "-t", CLUSTER])
+    capsys.readouterr()
+    assert node.main(["--config", str(config)]) == 1
+    line = capsys.readouterr().err.splitlines()[-1]
+    assert line.startswith("barnabas node: broker 7 could not register within 300 ms")
+    assert "nobody is known to lead the quorum" in line

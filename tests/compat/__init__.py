@@ -27,5 +27,15 @@ Whole controllers of Apache Kafka on loopback, beside ours and among them (``jav
 - ``test_raft_answers``: asked anything, in the same role and on the same log, ours answers alike.
 - ``test_raft_member``: ours observes, votes and leads among Kafka's, and takes over directories.
 - ``test_raft_tools``: operators' tools of either on quorums of either.
+- ``test_control``: Kafka's brokers under our controllers, with Kafka's clients at work.
+- ``test_control_tools``: operators' tools on a cluster with our controller and on one with Kafka's.
+- ``test_control_mixed``: quorums of both kinds, which take turns to lead.
 - ``test_control_broker``: our broker registers with Kafka's controllers, lives and leaves.
+
+Kafka's metadata image and the nodes of its shell (``java-metadata/``):
+
+- ``test_metadata_image_java``: random histories, cut in any way, fold into the same images.
+- ``test_metadata_kafka``: the life of a whole cluster, followed over the network: our images are
+  what Kafka's shell prints at each offset, Kafka reads our snapshots as its own, and ``barnabas
+  metadata`` tells the same of the directories alone.
 """

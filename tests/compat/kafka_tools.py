@@ -5,6 +5,7 @@ a log or talks to a quorum.
 """
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,14 @@ TOOLS: Final = {
     "dump-log": "org.apache.kafka.tools.DumpLogSegments",
     "features": "org.apache.kafka.tools.FeatureCommand",
     "topics": "org.apache.kafka.tools.TopicCommand",
+    "configs": "kafka.admin.ConfigCommand",
+    "acls": "org.apache.kafka.tools.AclCommand",
+    "delegation-tokens": "org.apache.kafka.tools.DelegationTokenCommand",
+    "reassign-partitions": "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+    "leader-election": "org.apache.kafka.tools.LeaderElectionCommand",
+    "cluster": "org.apache.kafka.tools.ClusterTool",
+    "console-producer": "org.apache.kafka.tools.ConsoleProducer",
+    "console-consumer": "org.apache.kafka.tools.consumer.ConsoleConsumer",
 }
 """What ``kafka-<name>.sh`` runs."""
 
@@ -40,13 +49,19 @@ class ToolFailed(Exception):  # noqa: N818 -- what happened to the command, whic
     """A command ended with an error, or not at all in time; its words and what it printed."""
 
 
-def tool(name: str, *words: str, timeout_s: float = TOOL_S) -> str:
+def tool(
+    name: str,
+    *words: str,
+    options: Sequence[str] = SILENT,
+    timeout_s: float = TOOL_S,
+    typed: str = "",
+) -> str:
     """Run ``kafka-<name>.sh`` and return what it printed; ``ToolFailed`` if it fails."""
-    command = [*java(TOOLS[name], *SILENT), *words]
+    command = [*java(TOOLS[name], *options), *words]
     said = f"kafka-{name} {' '.join(words)}"
     try:
         ran = subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=timeout_s
+            command, capture_output=True, text=True, check=False, timeout=timeout_s, input=typed
         )
     except subprocess.TimeoutExpired as late:
         raise ToolFailed(f"{said}: not done in {timeout_s} s: {late.output!r}") from late

@@ -13,7 +13,7 @@ from barnabas.sim.profiles.control.states import Situation, Step, check_state, c
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
-from tests.controller.kit import CONFIG, TOPIC, broker, cluster, partition, registered
+from tests.controller.kit import CONFIG, TOPIC, broker, cluster, directory, partition, registered
 
 Answer = AlterPartitionResponse.PartitionData
 
@@ -210,6 +210,18 @@ def test_who_is_not_active_or_not_the_life_that_caught_up_is_not_let_in(
     code, why = refused(state, asking(proposed([1, 2, 3], {3: epoch})))
     assert code == ErrorCode.INELIGIBLE_REPLICA
     assert why == f"orders-0: broker 3 cannot be in the ISR: {words}"
+
+
+def test_a_replica_whose_directory_is_offline_is_not_let_in() -> None:
+    # It could not lead, and as the last in sync it would keep whoever is eligible from leading.
+    places = [directory(1), directory(2), directory(3, 9)]
+    state = cluster(
+        *(broker(each) for each in (1, 2, 3)),
+        partition(0, [1, 2, 3], isr=[1, 2], directories=places),
+    )
+    code, why = refused(state, asking(proposed([1, 2, 3])))
+    assert code == ErrorCode.INELIGIBLE_REPLICA
+    assert why.endswith("is offline")
 
 
 def test_a_leader_that_recovers_is_alone_until_it_has_recovered() -> None:

@@ -159,13 +159,17 @@ def test_a_move_is_not_cancelled_if_something_would_be_lost() -> None:
 
 def test_a_single_replica_does_not_take_over_by_a_cancelled_move_what_it_never_had() -> None:
     # 2 has everything, and is still being added; 1, which is alone again, may be far behind.
-    for isr, elr in (([], [2]), ([2], [])):
-        before = cluster(
-            *FIVE, partition(0, [2, 1], isr=isr, elr=elr, last=elr, adding=[2], removing=[1])
-        )
-        after, [(code, _)] = moved(before, moving(None))
+    for state in (
+        cluster(*FIVE, partition(0, [2, 1], isr=[2], adding=[2], removing=[1])),
+        cluster(
+            broker(1),
+            broker(2, fenced=True),
+            partition(0, [2, 1], isr=[], elr=[2], last=[2], adding=[2], removing=[1]),
+        ),
+    ):
+        after, [(code, _)] = moved(state, moving(None))
         assert code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
-        assert after.image == before.image
+        assert after.image == state.image
 
 
 def test_a_move_is_cancelled_if_one_that_is_eligible_can_lead() -> None:

@@ -1,14 +1,20 @@
 """The broker of a node: what it listens on, what it tells, whom it takes for the controller."""
 
+import asyncio
+
 import pytest
 
 from barnabas.broker.shell import BrokerFailed
 from barnabas.metadata.shell import MetadataShell
-from barnabas.model.ids import Uuid
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.net.peers import Peers
 from barnabas.node.broker import BrokerRole, open_broker
 from barnabas.node.config import NodeConfig, node_config
+from barnabas.node.controller import mind_of
 from barnabas.node.directories import claim
+from barnabas.node.format import Wish, format_storage
+from barnabas.node.member import open_member
+from barnabas.node.meta_properties import identify
 from barnabas.node.metadata import follow
 from barnabas.raft.shell import Quorum
 from barnabas.runtime.network import Address
@@ -121,6 +127,56 @@ def test_a_controller_that_decides_nothing_about_brokers_is_named() -> None:
         with pytest.raises(BrokerFailed, match="BrokerRegistration is not served there"):
             await role.work()
         await role.close()
+        await member.close(1_000)
+        await metadata.stop()
+
+    run_in_world(main)
+
+
+TWO_DISKS = node_config(
+    {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "log.dirs": "/data,/more",
+        "listeners": "PLAINTEXT://here:9092,CONTROLLER://here:9093",
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.bootstrap.servers": "here:9093",
+    }
+)
+
+
+def test_a_directory_lost_while_it_runs_is_known_to_the_cluster_and_the_broker_lives() -> None:
+    async def main(runtime: Runtime) -> None:
+        wish = Wish(uuid_text(Uuid(b"the cluster's id")), standalone=True)
+        disk, config = runtime.disk, TWO_DISKS
+        await format_storage(disk, runtime.clock, runtime.entropy, config, wish, lambda _: None)
+        dirs = config.log_dirs
+        identity = await identify(disk, runtime.entropy, config.name, 1, dirs[0], dirs)
+        directories = await claim(disk, config, identity.directory_ids)
+        member = await open_member(
+            runtime,
+            config.raft(identity.cluster_id, identity.directory_ids["/data"]),
+            "/data",
+            [listener.bound for listener in config.own_controller_listeners],
+            claims=False,
+            mind=mind_of(runtime, config, identity.cluster_id),
+        )
+        metadata = await follow(runtime, member.quorum, config)
+        role = await open_broker(
+            runtime, config, identity.cluster_id, directories, member.quorum, metadata
+        )
+        work = asyncio.ensure_future(role.work())
+        assert await role.broker.unfenced()
+        first, second = identity.directory_ids["/data"], identity.directory_ids["/more"]
+        assert {*metadata.image.cluster.brokers[1].directories} == {first, second}
+        role.broker.directory_failed(second)
+        await runtime.clock.sleep_ms(60_000)
+        registration = metadata.image.cluster.brokers[1]
+        assert registration.directories == (first,)
+        assert (registration.epoch, registration.fenced) == (role.broker.epoch, False)
+        assert not work.done()
+        await role.close()
+        await work
         await member.close(1_000)
         await metadata.stop()
 

@@ -1,6 +1,6 @@
 """Records inside a batch: by hand, against a naive twin, and with every length a lie."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 import pytest
@@ -11,7 +11,16 @@ from barnabas.records.batch import HEADER_BYTES, BatchHeader, header_at
 from barnabas.records.builder import BLANK, built
 from barnabas.records.checksum import Buffer
 from barnabas.records.compression import Codec, InvalidRecord, TooManyBytes, UnsupportedCodec
-from barnabas.records.record import Record, encoded, keys_in, parsed, records, signed, varint
+from barnabas.records.record import (
+    Record,
+    encoded,
+    keys_in,
+    parsed,
+    records,
+    signed,
+    values_in,
+    varint,
+)
 
 HEADER = BLANK._replace(base_offset=100, base_timestamp=1000, max_timestamp=9000, record_count=1)
 
@@ -124,6 +133,7 @@ def test_ten_thousand_records_are_written_and_read_as_the_naive_way_does() -> No
         keys = list(keys_in(body, header))
         found = [(offset, key, is_null) for offset, key, is_null, _ in keys]
         assert found == [(one.offset, one.key, one.value is None) for one in batch]
+        assert values_in(body, header) == [one.value or b"" for one in batch]
         ends = [0, *(end for *_, end in keys)]
         for one, begin, end in zip(batch, ends, ends[1:], strict=False):
             alone = header._replace(record_count=1)
@@ -207,6 +217,8 @@ def test_a_body_that_is_cut_anywhere_is_invalid() -> None:
             list(parsed(BY_HAND[:cut], HEADER))
         with pytest.raises(InvalidRecord):
             list(keys_in(BY_HAND[:cut], HEADER))
+        with pytest.raises(InvalidRecord):
+            values_in(BY_HAND[:cut], HEADER)
 
 
 def test_a_count_that_lies_is_invalid() -> None:
@@ -218,6 +230,10 @@ def test_a_count_that_lies_is_invalid() -> None:
         list(keys_in(BY_HAND, HEADER._replace(record_count=2)))
     with pytest.raises(InvalidRecord, match="15 bytes behind the last record"):
         list(keys_in(BY_HAND * 2, HEADER))
+    with pytest.raises(InvalidRecord, match="end early"):
+        values_in(BY_HAND, HEADER._replace(record_count=2))
+    with pytest.raises(InvalidRecord, match="15 bytes behind the last record"):
+        values_in(BY_HAND * 2, HEADER)
     with pytest.raises(InvalidRecord, match="-1 records"):
         records(BY_HAND, 0, HEADER._replace(record_count=-1))
     assert not list(records(BY_HAND, 0, HEADER._replace(record_count=0)))
@@ -238,6 +254,8 @@ def test_lengths_that_do_not_add_up_are_invalid() -> None:
         lie[position] = wrong
         with pytest.raises(InvalidRecord):
             list(parsed(lie, HEADER))
+        with pytest.raises(InvalidRecord):
+            values_in(lie, HEADER)
 
 
 def test_a_header_count_is_not_believed() -> None:
@@ -254,6 +272,33 @@ def test_any_bytes_are_records_or_invalid(body: bytes, count: int) -> None:
     except InvalidRecord:
         found = count
     assert found == count
+
+
+def values_or_nothing(read: Callable[[], Iterable[Buffer | None]]) -> list[bytes] | None:
+    """Return the values that are read; None if they are invalid."""
+    try:
+        return [bytes(value or b"") for value in read()]
+    except InvalidRecord:
+        return None
+
+
+@given(st.binary(max_size=60), st.integers(0, 5))
+def test_any_bytes_have_the_same_values_if_only_those_are_read(body: bytes, count: int) -> None:
+    header = HEADER._replace(record_count=count)
+    whole = values_or_nothing(lambda: (record.value for record in parsed(body, header)))
+    assert values_or_nothing(lambda: values_in(body, header)) == whole
+
+
+@given(st.lists(entries, min_size=1, max_size=5), st.integers(0, 10**6), st.integers(0, 255))
+def test_any_changed_byte_gives_the_same_values_if_only_those_are_read(
+    batch: list[Record], where: int, octet: int
+) -> None:
+    data = bytearray(built(BLANK, batch))
+    header = header_at(data)
+    data[HEADER_BYTES + where % (len(data) - HEADER_BYTES)] = octet
+    body = bytes(data[HEADER_BYTES:])
+    whole = values_or_nothing(lambda: (record.value for record in parsed(body, header)))
+    assert values_or_nothing(lambda: values_in(body, header)) == whole
 
 
 @given(st.lists(entries, min_size=1, max_size=5), st.integers(0, 10**6), st.integers(0, 255))

@@ -9,7 +9,16 @@ from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.configs import Kind
 from barnabas.model.errors import ErrorCode
 from barnabas.model.topic_configs import TOPIC_CONFIGS
-from barnabas.views.configs import Node, Source, describe, list_resources, of_topic
+from barnabas.views.configs import (
+    Layers,
+    Node,
+    Source,
+    describe,
+    list_resources,
+    of_topic,
+    of_topic_config,
+)
+from barnabas.wire.codec import decode, encode
 from barnabas.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResponse,
@@ -75,8 +84,17 @@ def test_a_topics_own_config_goes_before_all_others_and_they_are_told_behind_it(
     ]
     assert config.config_type == Kind.INT
     assert config.documentation == TOPIC_CONFIGS["segment.bytes"].doc
-    assert not config.is_default
     assert not config.read_only
+
+
+@pytest.mark.parametrize("version", [1, 2, 3, 4])
+def test_every_version_that_is_served_can_say_it(version: int) -> None:
+    result = asked(image(), TOPIC, "orders")
+    sent = encode(DescribeConfigsResponse(results=[result]), version)
+    (told,) = decode(DescribeConfigsResponse, version, sent).results
+    assert [(one.name, one.value, one.config_source) for one in told.configs] == [
+        (one.name, one.value, one.config_source) for one in result.configs
+    ]
 
 
 def test_what_comes_from_another_unit_is_told_in_the_topics_own() -> None:
@@ -88,7 +106,6 @@ def test_what_comes_from_another_unit_is_told_in_the_topics_own() -> None:
 def test_what_nobody_set_is_the_default() -> None:
     (config,) = asked(image(), TOPIC, "orders", "segment.ms").configs
     assert (config.value, config.config_source) == ("604800000", Source.DEFAULT)
-    assert config.is_default
     (none,) = asked(image(), TOPIC, "orders", "remote.storage.enable").configs
     assert (none.value, none.config_source, places(none)) == ("false", Source.DEFAULT, [])
 
@@ -266,3 +283,12 @@ def test_who_may_not_describe_the_cluster_is_told_of_no_resources() -> None:
     response = list_resources(image(), [1], ListConfigResourcesRequest(), 1, NOBODY)
     assert response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     assert not response.config_resources
+
+
+def test_what_nobody_set_is_told_as_if_it_were_looked_for_everywhere() -> None:
+    found = image(setting(BROKER, "", "log.retention.ms", "7"))
+    own = {"segment.bytes": "1048577", "internal.segment.bytes": "5"}
+    layers = Layers(found, NODE)
+    assert list(of_topic(found, NODE, own)) == [
+        of_topic_config(config, layers, own) for _, config in sorted(TOPIC_CONFIGS.items())
+    ]

@@ -35,7 +35,7 @@ the intervals; "The life of a broker" among the decisions says where we differ.
 from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from barnabas.broker.config import BrokerConfig
+from barnabas.broker.config import UNKNOWN_EPOCH, BrokerConfig
 from barnabas.metadata.cluster import BrokerRegistration
 from barnabas.metadata.levels import CORDONED_DIRECTORIES, DIRECTORIES
 from barnabas.model.errors import ErrorCode
@@ -438,9 +438,10 @@ class Lifecycle:
         self._ask_at_ms, self._is_urgent = None, False
         match self.standing:
             case Unregistered(incarnation_id) | Amending(incarnation_id):
-                self._asked = Register(
-                    incarnation_id, self.config.previous_epoch, self._listed_directories()
-                )
+                # What the last life has left is not what is there now, once this one has begun.
+                is_first = self.last_epoch is None
+                previous = self.config.previous_epoch if is_first else UNKNOWN_EPOCH
+                self._asked = Register(incarnation_id, previous, self._listed_directories())
                 yield self._asked
             case Registered(_, epoch):
                 self._asked = self._heartbeat(epoch)

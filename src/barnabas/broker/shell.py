@@ -200,6 +200,10 @@ class Broker:
             while self._events:
                 self._take(self._events.popleft())
             is_sound = True
+        except AssertionError as bug:
+            told = (f"{at} ms: {happened} → {effects}" for at, happened, effects in self.story)
+            bug.add_note("\n".join((f"the last of {self}:", *told)))
+            raise
         finally:
             self._is_busy = False
             if not is_sound:

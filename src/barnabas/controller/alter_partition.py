@@ -6,7 +6,8 @@ in, so that one that has been overtaken changes nothing; and it names the life o
 that nobody gets in on what a former life had.
 
 ``judge`` is the whole matrix (P-12), in Kafka's order.  Where it is stricter than Kafka: a replica
-whose life is not named gets in only where no life could be known.
+whose life is not named gets in only where no life could be known, and none gets in whose directory
+is offline.
 
 Fixed by Kafka's ReplicationControlManager.java (``alterPartition``, ``validateAlterPartitionData``,
 ``ineligibleReplicasForIsr``).
@@ -18,7 +19,7 @@ from typing import Final
 from barnabas.controller.brokers import stale
 from barnabas.controller.config import ControllerConfig
 from barnabas.controller.elections import RulesInForce
-from barnabas.controller.partitions import Aim, Leaders, decide
+from barnabas.controller.partitions import Aim, Leaders, decide, is_online
 from barnabas.controller.state import ControllerState
 from barnabas.metadata.cluster import BrokerRegistration
 from barnabas.metadata.topics import (
@@ -29,7 +30,7 @@ from barnabas.metadata.topics import (
     Topic,
 )
 from barnabas.model.errors import ErrorCode, Refused
-from barnabas.model.ids import uuid_text
+from barnabas.model.ids import Uuid, uuid_text
 from barnabas.model.value import value
 from barnabas.statelog.decision import Decision
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
@@ -186,7 +187,9 @@ class Proposals:
         for broker, epoch in lives:
             known = self._state.image.cluster.brokers.get(broker)
             accepted = may_be_unknown or broker in partition.isr
-            if why := ineligible(known, epoch, accepted):
+            place = partition.directory(broker)
+            assert place is not None, f"{at}: {broker} is a replica and lies nowhere"
+            if why := ineligible(known, place, epoch, accepted):
                 raise Refused(
                     ErrorCode.INELIGIBLE_REPLICA,
                     f"{at}: broker {broker} cannot be in the ISR: {why}",
@@ -236,7 +239,9 @@ def judge(
             raise Refused(ErrorCode.INVALID_REQUEST, why)
 
 
-def ineligible(known: BrokerRegistration | None, epoch: int, may_be_unknown: bool) -> str | None:
+def ineligible(
+    known: BrokerRegistration | None, place: Uuid, epoch: int, may_be_unknown: bool
+) -> str | None:
     """Return why a broker cannot be in an ISR; None if it can."""
     if known is None:
         return "it is not registered"
@@ -244,6 +249,9 @@ def ineligible(known: BrokerRegistration | None, epoch: int, may_be_unknown: boo
         return "it is shutting down"
     if known.fenced:
         return "it is fenced"
+    if not is_online(known, place):
+        # In an ISR of its own, it would keep the eligible from leading, and could not lead itself.
+        return f"its log directory {uuid_text(place)} is offline"
     if epoch == UNKNOWN_LIFE:
         return None if may_be_unknown else f"the leader has not seen its epoch {known.epoch}"
     if epoch != known.epoch:

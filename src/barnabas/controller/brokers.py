@@ -20,7 +20,7 @@ epoch that the new one remembers is for, it may have lost records that it had ac
 is not eligible either (B-06, KIP-966).
 
 Fixed by Kafka's ClusterControlManager.java and ReplicationControlManager.java; where we differ
-stands in decision 0017.  Hard state is the image; soft state is ``heartbeats.Sessions``, which is
+stands in decision 0019.  Hard state is the image; soft state is ``heartbeats.Sessions``, which is
 read here and never written to.
 """
 

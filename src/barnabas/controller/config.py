@@ -27,5 +27,7 @@ class ControllerConfig:
     """How often that is looked at: leader.imbalance.check.interval.seconds."""
     unclean_check_ms: int = 300_000
     """How often partitions without a leader are: unclean.leader.election.interval.ms."""
+    token_check_ms: int = 3_600_000
+    """How often tokens are looked through: delegation.token.expiry.check.interval.ms."""
     static: Mapping[str, str] = field(default_factory=dict)
     """The properties file, for configs of topics and brokers that nobody set in the cluster."""

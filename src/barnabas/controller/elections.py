@@ -57,6 +57,16 @@ UNCLEAN: Final = 1
 """The types of elections that ElectLeaders knows."""
 
 
+@value
+class InForce:
+    """What is in force for some topics: those of which the same was said."""
+
+    number: int
+    rules: Rules
+    election: Election
+    """How far an election may go that nobody asked for."""
+
+
 class RulesInForce:
     """What is in force for each topic, for the time of one decision."""
 
@@ -70,48 +80,68 @@ class RulesInForce:
         # What holds for a topic of which nothing was said; no topic has an empty name.
         self._min_in_sync = topic_config(state, config, "", MIN_IN_SYNC, "1")
         self._unclean = topic_config(state, config, "", UNCLEAN_ELECTIONS, "false")
-        self._made: dict[str, Rules] = {}
+        self._made: dict[tuple[str, str], InForce] = {}
+        self._usual = self._in_force(self._min_in_sync, self._unclean)
+
+    def at(self, topic: str) -> InForce:
+        """Return what is in force for a topic."""
+        said = self._configs.of(ResourceType.TOPIC, topic)
+        if not said:
+            return self._usual
+        return self._in_force(
+            said.get(MIN_IN_SYNC, self._min_in_sync), said.get(UNCLEAN_ELECTIONS, self._unclean)
+        )
 
     def of(self, topic: str) -> Rules:
-        """Return what is in force for a topic."""
-        said = self._configs.of(ResourceType.TOPIC, topic).get(MIN_IN_SYNC, self._min_in_sync)
-        rules = self._made.get(said)
-        if rules is None:
-            rules = self._made[said] = Rules(self._level, self.elr, int(said))
-        return rules
+        """Return what is in force for a topic's partitions."""
+        return self.at(topic).rules
 
     def election(self, topic: str) -> Election:
         """Return how far an election that nobody asked for may go."""
-        said = self._configs.of(ResourceType.TOPIC, topic).get(UNCLEAN_ELECTIONS, self._unclean)
-        return Election.UNCLEAN if said.strip().lower() == "true" else Election.ONLINE
+        return self.at(topic).election
+
+    def _in_force(self, min_in_sync: str, unclean: str) -> InForce:
+        found = self._made.get((min_in_sync, unclean))
+        if found is None:
+            found = self._made[min_in_sync, unclean] = InForce(
+                len(self._made),
+                Rules(self._level, self.elr, int(min_in_sync)),
+                Election.UNCLEAN if unclean.strip().lower() == "true" else Election.ONLINE,
+            )
+        return found
 
 
 class Memory:
     """What was decided of partitions, for all that are the same but for their epochs.
 
     For the time of one decision, and one way to find the aim of a partition: None leaves it alone.
+    How far an election may go is said for all partitions, or by each topic.
     """
 
     def __init__(
         self,
         leaders: Leaders,
         aim: Callable[[PartitionRegistration, Election], Aim | None],
+        election: Election | None = None,
     ) -> None:
         self._leaders = leaders
         self._aim = aim
-        self._known: dict[tuple[Rules, Election], dict[Kind, Said]] = {}
+        self._election = election
+        self._known: dict[int, dict[Kind, Said]] = {}
 
-    def known(self, rules: Rules, election: Election) -> dict["Kind", "Said"]:
+    def known(self, in_force: InForce) -> dict["Kind", "Said"]:
         """Return what was decided where certain rules are in force."""
-        return self._known.setdefault((rules, election), {})
+        return self._known.setdefault(in_force.number, {})
 
-    def decided(self, stored: Stored, rules: Rules, election: Election) -> "Said":
-        """Decide about a partition, and about all like it."""
-        partition = named(stored)
-        aim = self._aim(partition, election)
-        change = None if aim is None else decide(partition, aim, rules, self._leaders)
-        said = self.known(rules, election)[kind(stored)] = change and change.said()
-        return said
+    def said(self, stored: Stored, in_force: InForce) -> "Said":
+        """Return what is decided about a partition, and about all like it."""
+        known, key = self.known(in_force), kind(stored)
+        if key not in known:
+            partition = named(stored)
+            aim = self._aim(partition, self._election or in_force.election)
+            change = aim and decide(partition, aim, in_force.rules, self._leaders)
+            known[key] = change and change.said()
+        return known[key]
 
 
 Kind: TypeAlias = tuple[Ids, tuple[Uuid, ...], Ids, int, Unusual]
@@ -132,18 +162,13 @@ def moved(
     config: ControllerConfig,
     places: Places,
     memory: Memory,
-    election: Election | None = None,
 ) -> Iterator[PartitionChangeRecord]:
-    """Yield what becomes of some partitions, one record for each of which something does.
-
-    How far an election may go is said for all of them, or by each topic.
-    """
-    in_force, topics = RulesInForce(state, config), state.image.topics.topics
+    """Yield what becomes of some partitions, one record for each of which something does."""
+    rules, topics = RulesInForce(state, config), state.image.topics.topics
     for topic_id, mask in places.items():
         topic = topics[topic_id]
-        rules = in_force.of(topic.name)
-        reach = election or in_force.election(topic.name)
-        partitions, known = topic.stored, memory.known(rules, reach)
+        in_force, partitions = rules.at(topic.name), topic.stored
+        known = memory.known(in_force)
         # One broker has tens of thousands of these: nothing is called for a kind that is known.
         for index in bits(mask):
             stored = partitions[index]
@@ -151,7 +176,7 @@ def moved(
             try:
                 said = known[replicas, directories, isr, leader, unusual]
             except KeyError:
-                said = memory.decided(stored, rules, reach)
+                said = memory.said(stored, in_force)
             if said is not None:
                 yield PartitionChangeRecord(topic_id=topic_id, partition_id=index, **said)
 
@@ -230,20 +255,20 @@ def elect(
     asked = Asked(state, config, kind)
     results = []
     if request.topic_partitions is None:
-        for name in state.image.topics.names:
-            topic = state.image.topics.named(name)
-            assert topic is not None
-            answers = [asked.answer(name, topic, index) for index in sorted(topic.stored)]
-            needed = [
-                answer for answer in answers if answer.error_code != ErrorCode.ELECTION_NOT_NEEDED
-            ]
+        index = state.index
+        needed = index.unpreferred if kind is Election.PREFERRED else index.leaderless
+        for topic_id, topic in state.image.topics.topics.items():
+            numbers = bits(needed.get(topic_id, 0))
+            answers = [asked.answer(topic.name, topic, number) for number in numbers]
             results.append(
-                ElectLeadersResponse.ReplicaElectionResult(topic=name, partition_result=needed)
+                ElectLeadersResponse.ReplicaElectionResult(
+                    topic=topic.name, partition_result=answers
+                )
             )
     else:
         for told in request.topic_partitions:
-            topic = state.image.topics.named(told.topic)
-            answers = [asked.answer(told.topic, topic, index) for index in told.partitions]
+            found = state.image.topics.named(told.topic)
+            answers = [asked.answer(told.topic, found, number) for number in told.partitions]
             results.append(
                 ElectLeadersResponse.ReplicaElectionResult(
                     topic=told.topic, partition_result=answers
@@ -260,7 +285,7 @@ class Asked:
         self.records: list[PartitionChangeRecord] = []
         self._kind = kind
         self._rules = RulesInForce(state, config)
-        self._memory = anybody(state)
+        self._memory = anybody(state, kind)
         self._done: set[tuple[str, int]] = set()
 
     def answer(
@@ -287,7 +312,7 @@ class Asked:
         if (name, index) in self._done:
             why = f"{name}-{index} is asked for twice"
             return Refused(ErrorCode.ELECTION_NOT_NEEDED, why)
-        said = self._memory.decided(stored, self._rules.of(name), self._kind)
+        said = self._memory.said(stored, self._rules.at(name))
         if said is None or said.get("leader", NO_LEADER) < 0:
             if preferred:
                 why = f"{name}-{index}: broker {replicas[0]} is not active and in sync"
@@ -315,7 +340,8 @@ def balance(
     state: ControllerState, config: ControllerConfig, most: int = ELECTIONS_MAX
 ) -> Decision[Message, Round]:
     """Give partitions back to their preferred leaders, where these are in sync again."""
-    found = moved(state, config, state.index.unpreferred, anybody(state), Election.PREFERRED)
+    memory = anybody(state, Election.PREFERRED)
+    found = moved(state, config, state.index.unpreferred, memory)
     return bounded(found, most)
 
 
@@ -329,14 +355,14 @@ def elect_unclean(
         for topic_id, mask in state.index.leaderless.items()
         if in_force.election(topics[topic_id].name) is Election.UNCLEAN
     }
-    found = moved(state, config, allowed, anybody(state), Election.UNCLEAN)
+    found = moved(state, config, allowed, anybody(state, Election.UNCLEAN))
     return bounded(found, most)
 
 
-def anybody(state: ControllerState) -> Memory:
+def anybody(state: ControllerState, election: Election) -> Memory:
     """Return a memory for partitions that are to be led by whoever may, and stay as they are."""
     leaders = Leaders(state.image.cluster.brokers)
-    return Memory(leaders, lambda _, election: Aim(election=election))
+    return Memory(leaders, lambda _, reach: Aim(election=reach), election)
 
 
 def bounded(found: Iterator[PartitionChangeRecord], most: int) -> Decision[Message, Round]:

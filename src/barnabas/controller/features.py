@@ -15,6 +15,7 @@ rest, and ``wanted_kraft_version`` says to the handler what to ask of the quorum
 
 Eligible leader replicas mean something as long as ``min.insync.replicas`` is the same for all, so
 using them sets it for all.  Using them no more forgets those there are: nobody would keep them up.
+Either way partitions that nobody leads remember somebody who may: in the ELR, or else in the ISR.
 
 Fixed by Kafka's FeatureControlManager.java and QuorumFeatures.java.
 """
@@ -25,9 +26,12 @@ from typing import Final, TypeAlias
 
 from barnabas.controller.config import ControllerConfig
 from barnabas.controller.configs import forgotten_elrs, safe_for_elr
+from barnabas.controller.elections import Memory, moved
+from barnabas.controller.partitions import Aim, Election, Leaders
 from barnabas.controller.state import ControllerState
-from barnabas.metadata.levels import CONTROLLER_REGISTRATION, LevelChange
+from barnabas.metadata.levels import CONTROLLER_REGISTRATION, ELIGIBLE_LEADERS, LevelChange
 from barnabas.metadata.snapshot import losses
+from barnabas.metadata.topics import PartitionRegistration
 from barnabas.model.acls import Operation
 from barnabas.model.broker_configs import BROKER_CONFIGS
 from barnabas.model.caller import Caller
@@ -128,12 +132,46 @@ def updated(
     check_all_needs(after)
     elr = ELIGIBLE_LEADER_REPLICAS_VERSION
     if after.get(elr, 0) > 0 and elr in updates:
-        yield from safe_for_elr(state, config)
+        yield from begun_elrs(state, config)
     elif before.get(elr, 0) > 0 and elr in updates:
         yield from forgotten_elrs(state)
     for name, one in updates.items():
         if name != KRAFT_VERSION:
             yield FeatureLevelRecord(name=name, feature_level=one.max_version_level)
+
+
+def begun_elrs(state: ControllerState, config: ControllerConfig) -> Iterator[Message]:
+    """Yield what has to be so before eligible leader replicas are used.
+
+    There is one number in sync for all; and whoever was left in an ISR only to be remembered there
+    is eligible from now on instead (C-06).
+    """
+    settings = list(safe_for_elr(state, config))
+    yield from settings
+    level = FeatureLevelRecord(name=ELIGIBLE_LEADER_REPLICAS_VERSION, feature_level=1)
+    new = [FeatureLevelRecord(name=METADATA_VERSION, feature_level=ELIGIBLE_LEADERS)]
+    after = state.apply([*(new if state.level < ELIGIBLE_LEADERS else ()), level, *settings])
+    brokers = state.image.cluster.brokers
+    active = {
+        broker.id
+        for broker in brokers.values()
+        if not broker.fenced and not broker.in_controlled_shutdown
+    }
+
+    def aim(partition: PartitionRegistration, election: Election) -> Aim | None:
+        left = tuple(replica for replica in partition.isr if replica in active)
+        return None if left == partition.isr else Aim(isr=left, election=election)
+
+    memory = Memory(Leaders(brokers), aim)
+    moves = list(moved(after, config, state.index.leaderless, memory))
+    if moves and state.level < ELIGIBLE_LEADERS:
+        raise invalid(
+            ELIGIBLE_LEADER_REPLICAS_VERSION,
+            1,
+            f"{len(moves)} partitions are led by nobody, and metadata.version {state.level} cannot "
+            f"say who may lead them: raise it to {ELIGIBLE_LEADERS} or higher first, and then this",
+        )
+    yield from moves
 
 
 def check_direction(name: str, level: int, current: int, one: Update) -> None:

@@ -22,6 +22,7 @@ from barnabas.controller.apis.broker_heartbeat import broker_heartbeat
 from barnabas.controller.apis.broker_registration import broker_registration
 from barnabas.controller.apis.controller_registration import controller_registration
 from barnabas.controller.apis.create_acls import create_acls
+from barnabas.controller.apis.create_delegation_token import create_delegation_token
 from barnabas.controller.apis.create_partitions import create_partitions
 from barnabas.controller.apis.create_topics import create_topics
 from barnabas.controller.apis.delete_acls import delete_acls
@@ -29,8 +30,10 @@ from barnabas.controller.apis.delete_topics import delete_topics
 from barnabas.controller.apis.describe_acls import describe_acls
 from barnabas.controller.apis.describe_configs import describe_configs
 from barnabas.controller.apis.elect_leaders import elect_leaders
+from barnabas.controller.apis.expire_delegation_token import expire_delegation_token
 from barnabas.controller.apis.incremental_alter_configs import incremental_alter_configs
 from barnabas.controller.apis.list_partition_reassignments import list_partition_reassignments
+from barnabas.controller.apis.renew_delegation_token import renew_delegation_token
 from barnabas.controller.apis.unregister_broker import unregister_broker
 from barnabas.controller.apis.update_features import update_features
 from barnabas.controller.refusals import refusal
@@ -63,6 +66,9 @@ HANDLERS: Final[Mapping[ApiKey, Handler]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.UNREGISTER_BROKER: unregister_broker,
+    ApiKey.EXPIRE_DELEGATION_TOKEN: expire_delegation_token,
+    ApiKey.RENEW_DELEGATION_TOKEN: renew_delegation_token,
+    ApiKey.CREATE_DELEGATION_TOKEN: create_delegation_token,
     ApiKey.UPDATE_FEATURES: update_features,
     ApiKey.DESCRIBE_ACLS: describe_acls,
     ApiKey.DELETE_ACLS: delete_acls,

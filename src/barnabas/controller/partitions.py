@@ -33,7 +33,7 @@ remembers which it was.
 A change does not depend on the epochs of the partition.  Whoever decides on thousands remembers
 what came of partitions that are otherwise the same (``Memory`` in ``elections``).
 
-Fixed by Kafka's PartitionChangeBuilder.java; where we differ stands in decision 0017.
+Fixed by Kafka's PartitionChangeBuilder.java; where we differ stands in decision 0019.
 """
 
 from collections.abc import Mapping
@@ -263,8 +263,9 @@ class Draft:
                 self.recovery_state = RECOVERING
         elif leader in self.elr:
             self.isr = (leader,)
-            few = self.rules.elr and self.min_in_sync > 1
-            self.elr = without(self.elr, self.isr) if few else ()
+            # It may be just who was waited for, and nobody would ever ask again.
+            self.complete_reassignment()
+            self.find_eligible()
         self.leader = leader
 
     def change(self) -> Change:
@@ -310,8 +311,9 @@ class Draft:
         complete = {*self.partition.isr, *self.partition.elr} - {self.unclean}
         if not self.isr and not self.elr and not complete:
             last = self.partition.last_known_elr if self.rules.elr else ()
-            if len(self.replicas) == 1:
-                last = self.replicas
+            if len(self.partition.replicas) == 1:
+                # Not one that is the only one from now on: those before it may have had more.
+                last = self.partition.replicas
             # With several, it is not known which of them led (they were written without ELR mode).
             if len(last) == 1 and self._may_lead(last[0]):
                 return last[0]

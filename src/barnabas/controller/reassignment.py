@@ -16,7 +16,7 @@ sync were being added, and none of the others is eligible either, it takes an un
 a topic that allows one.
 
 Fixed by Kafka's ReplicationControlManager.java, PartitionReassignmentReplicas.java and
-PartitionReassignmentRevert.java; where we differ stands in decision 0017.
+PartitionReassignmentRevert.java; where we differ stands in decision 0019.
 """
 
 from collections.abc import Mapping, Sequence

@@ -38,6 +38,7 @@ from barnabas.controller.presence import (
     Unanswered,
 )
 from barnabas.controller.state import BLANK, ControllerState
+from barnabas.controller.tokens import sweep
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.fold import BatchFold
 from barnabas.metadata.image import EMPTY
@@ -67,10 +68,6 @@ ReplyT = TypeVar("ReplyT")
 Activate = Callable[[ControllerState, bool], Decision[Message, None]]
 """What a new leader decides first; it is told whether a transaction was left open."""
 
-# How often within a session's time it is looked whether one is over: so much later, at most, a
-# broker is fenced.
-FENCING_LOOKS: Final = 8
-
 log: Final = logging.getLogger("barnabas.controller")
 
 
@@ -91,6 +88,8 @@ class Duty:
     name: str
     every_ms: int
     decide: Callable[[ControllerState, int], Decision[Message, bool]]
+    due_ms: Callable[[], int | None] = lambda: None
+    """When there is something to do before that, by the clock of sessions."""
 
 
 class Controller:
@@ -136,6 +135,10 @@ class Controller:
     def now_ms(self) -> int:
         """Return the time by which sessions are measured."""
         return self._runtime.clock.now_ms()
+
+    def wall_ms(self) -> int:
+        """Return the time of the calendar, by which tokens live."""
+        return self._runtime.clock.wall_ms()
 
     async def submit(
         self, decide: Callable[[ControllerState, int], Decision[Message, ReplyT | Refused]]
@@ -218,7 +221,9 @@ class Controller:
 
     async def _perform(self, duty: Duty) -> None:
         while True:
-            await self._runtime.clock.sleep_ms(duty.every_ms)
+            due_ms = duty.due_ms()
+            early_ms = duty.every_ms if due_ms is None else due_ms - self.now_ms()
+            await self._runtime.clock.sleep_ms(max(1, min(duty.every_ms, early_ms)))
             try:
                 while await self.states.submit(duty.decide):
                     log.debug("[%s] duty=%s again", self, duty.name)
@@ -256,6 +261,9 @@ def usual_duties(controller: Controller) -> Iterator[Duty]:
         controller.sessions.ended(life)
         return replace(fence(state, config, life), reply=True)
 
+    def session_is_over_ms() -> int | None:
+        return controller.sessions.due_ms()
+
     def again(
         elect: Callable[[ControllerState, ControllerConfig], Decision[Message, Round]],
     ) -> Callable[[ControllerState, int], Decision[Message, bool]]:
@@ -265,7 +273,12 @@ def usual_duties(controller: Controller) -> Iterator[Duty]:
 
         return decide
 
-    yield Duty("fence", max(1, config.session_timeout_ms // FENCING_LOOKS), fence_stale)
+    def sweep_tokens(state: ControllerState, _: int) -> Decision[Message, bool]:
+        return sweep(state, controller.wall_ms())
+
+    yield Duty("tokens", config.token_check_ms, sweep_tokens)
+    # No session that begins while this waits is over before it has waited.
+    yield Duty("fence", config.session_timeout_ms, fence_stale, session_is_over_ms)
     yield Duty("unclean", config.unclean_check_ms, again(elect_unclean))
     if config.rebalances:
         yield Duty("rebalance", config.rebalance_check_ms, again(balance))

@@ -16,6 +16,7 @@ Read in this order:
 ``features``       the nine parts of an image, each with what changes it:
 ``cluster``          brokers and controllers
 ``topics``           topics and partitions, nearly all of the memory
+``partition_bytes``  plain partitions from their bytes, nearly all of a large log
 ``configs``          what was set for whom
 ``quotas``           how much a client may use
 ``producer_ids``     which ids were given away

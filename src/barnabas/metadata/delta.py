@@ -18,7 +18,7 @@ topic that is not there for example, raises ``BadRecord``, and the delta is of n
 Fixed by Kafka's MetadataDelta.java.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from barnabas.metadata.acls import AclsDelta
@@ -28,11 +28,14 @@ from barnabas.metadata.faults import BadRecord
 from barnabas.metadata.features import FeaturesDelta
 from barnabas.metadata.image import MetadataImage, Provenance
 from barnabas.metadata.levels import LevelChange
+from barnabas.metadata.partition_bytes import plain_partition
 from barnabas.metadata.producer_ids import ProducerIdsDelta
 from barnabas.metadata.quotas import ClientQuotasDelta
 from barnabas.metadata.scram import ScramDelta
 from barnabas.metadata.tokens import DelegationTokensDelta
-from barnabas.metadata.topics import TopicsDelta
+from barnabas.metadata.topics import Stored, TopicsDelta
+from barnabas.model.ids import Uuid
+from barnabas.records.checksum import Buffer
 from barnabas.wire.messages.stored.access_control_entry_record import AccessControlEntryRecord
 from barnabas.wire.messages.stored.broker_registration_change_record import (
     BrokerRegistrationChangeRecord,
@@ -158,6 +161,27 @@ class Delta:
         except KeyError:
             replay = self._replays[kind] = self._replay_of(kind)
         replay(record)
+
+    def replay_plain(self, values: Sequence[Buffer], start: int) -> int:
+        """Take plain partitions from a record on, while there are any; return where they end.
+
+        One of a topic that is not there ends them, too: ``replay`` will say so.
+        """
+        known: Uuid | None = None
+        changes: dict[int, Stored | None] = {}
+        for at in range(start, len(values)):
+            plain = plain_partition(values[at])
+            if plain is None:
+                return at
+            topic_id, index, partition = plain
+            if topic_id != known:
+                topics = self.topics = self.topics or TopicsDelta(self.image.topics)
+                topic = topics.changes_of(topic_id)
+                if topic is None:
+                    return at
+                known, changes = topic_id, topic.changes
+            changes[index] = partition
+        return len(values)
 
     def apply(self, provenance: Provenance) -> MetadataImage:
         """Return the image afterwards, which ends where the provenance says."""

@@ -65,27 +65,25 @@ class BatchFold:
 
     def load(self, batch: OpenedBatch, leader: LeaderAndEpoch) -> Iterator[Publication]:
         """Take a batch; yield what has to be published before a transaction in it."""
-        start, offset = self.next_offset, batch.base_offset
+        start, at, values = self.next_offset, 0, batch.values
         assert batch.base_offset == start, f"a batch at {batch.base_offset}, expected at {start}"
         assert batch.epoch >= self._reached.epoch, f"{batch.epoch} after {self._reached.epoch}"
         try:
-            for data in batch.values:
-                record, _ = decode_record(data)
+            while (at := self._delta.replay_plain(values, at)) < len(values):
+                record, _ = decode_record(values[at])
                 if type(record) not in TRANSACTION:
                     self._delta.replay(record)
                 else:
-                    if offset > batch.base_offset:
+                    if at:
                         self._reached = Provenance(
-                            offset - 1, batch.epoch, batch.append_ms, batch_aligned=False
+                            start + at - 1, batch.epoch, batch.append_ms, batch_aligned=False
                         )
                     if type(record) is BeginTransactionRecord and self._has_news():
                         yield self._published(leader)
                     self._turn(record)
-                offset += 1
+                at += 1
         except (RemoteProtocolError, BadRecord) as error:
-            raise unfoldable(
-                f"{LOG}, offset {offset}", batch.values[offset - start], error
-            ) from error
+            raise unfoldable(f"{LOG}, offset {start + at}", values[at], error) from error
         self._reached = Provenance(
             batch.end_offset - 1, batch.epoch, batch.append_ms, batch_aligned=True
         )

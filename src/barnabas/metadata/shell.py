@@ -137,8 +137,9 @@ class MetadataShell:
     async def stop(self) -> None:
         """Tell nobody anything any more."""
         stopped = self._happen(StopAsked())
-        # Whatever stopped the worker before has been reported.
-        await asyncio.wait((stopped, self._work), return_when=asyncio.FIRST_COMPLETED)
+        # A worker that dies takes nothing any more; what it died of is reported elsewhere.
+        self._work.add_done_callback(lambda _: release(stopped))
+        await stopped
         await self._tasks.close()
 
     # --- what the quorum tells ---------------------------------------------------------------
@@ -180,8 +181,7 @@ class MetadataShell:
                 # Not before: one of the same name may have been told something until now.
                 self._subscribers.update({each.publisher.name: each for each in newcomers})
                 await self._take(event)
-                if not done.done():
-                    done.set_result(None)
+                release(done)
 
     async def _take(self, event: Event) -> None:
         """Perform what one event brings, and what the failures of publishers bring."""
@@ -242,6 +242,12 @@ class MetadataShell:
             at = self.image.offset
             log.warning("[%s] publisher=%s took_ms=%d offset=%d", self, name, took_ms, at)
         return None
+
+
+def release(waiting: asyncio.Future[None]) -> None:
+    """Let somebody go on who waits, if there still is somebody."""
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 async def read_snapshot(

@@ -153,14 +153,14 @@ class SnapshotFold:
 
     def take(self, batch: OpenedBatch) -> None:
         """Take the next batch."""
-        offset = batch.base_offset
+        at, values = 0, batch.values
         try:
-            for data in batch.values:
-                self._delta.replay(decode_record(data)[0])
-                offset += 1
+            while (at := self._delta.replay_plain(values, at)) < len(values):
+                self._delta.replay(decode_record(values[at])[0])
+                at += 1
         except (RemoteProtocolError, BadRecord) as error:
-            where = f"{self._provenance.snapshot_name}, record {offset}"
-            raise unfoldable(where, batch.values[offset - batch.base_offset], error) from error
+            where = f"{self._provenance.snapshot_name}, record {batch.base_offset + at}"
+            raise unfoldable(where, values[at], error) from error
 
     def image(self) -> MetadataImage:
         """Return what the snapshot holds, when all of it was taken."""

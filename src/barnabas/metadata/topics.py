@@ -285,6 +285,14 @@ class TopicsDelta:
                     raise BadRecord(f"the eligible leaders of topic {name!r}, which is not there")
                 clear_elr(self._topic(found))
 
+    def changes_of(self, topic_id: Uuid) -> TopicDelta | None:
+        """Return what becomes of a topic, to be written into; None if it is not there by now."""
+        if topic_id in self.topics or (
+            topic_id in self.image.topics and topic_id not in self.deleted
+        ):
+            return self._topic(topic_id)
+        return None
+
     def name_of(self, topic_id: Uuid) -> str:
         """Return the name of a topic that is there by now."""
         if topic_id in self.topics:

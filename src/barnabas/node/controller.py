@@ -48,6 +48,9 @@ def controller_config(config: NodeConfig, cluster_id: str) -> ControllerConfig:
         rebalance_check_ms=MS_PER_S
         * settings.number("leader.imbalance.check.interval.seconds", 300, 1, LONG),
         unclean_check_ms=settings.number("unclean.leader.election.interval.ms", 300_000, 1, LONG),
+        token_check_ms=settings.number(
+            "delegation.token.expiry.check.interval.ms", 3_600_000, 1, LONG
+        ),
         static=config.static,
     )
 

@@ -123,6 +123,65 @@ def keys_in(body: bytes, header: BatchHeader) -> Iterator[tuple[int, bytes | Non
         raise InvalidRecord(f"{limit - at} bytes behind the last record")
 
 
+def values_in(body: Buffer, header: BatchHeader) -> list[Buffer]:
+    """Return the values alone, for those who fold a log; what has none counts as empty.
+
+    Half the price of ``parsed``, of which it checks everything; times and offsets are passed over.
+    """
+    values: list[Buffer] = []
+    at, limit = 0, len(body)
+    try:
+        for _ in range(header.record_count):
+            size = body[at]
+            at += 1
+            if size > 127:
+                if (more := body[at]) < 128:
+                    size, at = size & 127 | more << 7, at + 1
+                else:
+                    size, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            end = at + (size >> 1)
+            if size & 1 or end > limit:
+                raise InvalidRecord(f"a record of {zigzag(size)} bytes where {limit - at} are left")
+            at += 1  # attributes, of which none is used
+            if body[at] < 128:
+                at += 1
+            else:
+                at = unsigned(body, at, VARLONG_BYTES_MAX)[1]
+            if body[at] < 128:
+                at += 1
+            elif body[at + 1] < 128:
+                at += 2
+            else:
+                at = unsigned(body, at, VARINT_BYTES_MAX)[1]
+            number = body[at]
+            at += 1
+            if number > 127:
+                number, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            if not number & 1:
+                at += number >> 1
+            number = body[at]
+            at += 1
+            if number > 127:
+                if (more := body[at]) < 128:
+                    number, at = number & 127 | more << 7, at + 1
+                else:
+                    number, at = unsigned(body, at - 1, VARINT_BYTES_MAX)
+            if number & 1:
+                values.append(b"")
+            else:
+                begin = at
+                at += number >> 1
+                values.append(body[begin:at])
+            at = headers_at(body, at)[1] if body[at] else at + 1
+            if at != end:
+                raise InvalidRecord(f"a record's parts end at {at}, its length says {end}")
+    except IndexError as error:
+        raise InvalidRecord(f"the records end early, at {limit}") from error
+    if at != limit:
+        raise InvalidRecord(f"{limit - at} bytes behind the last record")
+    return values
+
+
 def parsed(body: Buffer, header: BatchHeader) -> Iterator[Record]:
     """Yield the records of a body.
 

@@ -16,10 +16,11 @@ is told, where Kafka always says that it is the default.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
+from functools import cache
 from typing import Final
 
 from barnabas.metadata.configs import ResourceType
-from barnabas.metadata.image import MetadataImage
+from barnabas.metadata.image import EMPTY, MetadataImage
 from barnabas.model import group_configs, topic_configs
 from barnabas.model.acls import AclResource, Operation
 from barnabas.model.broker_configs import BROKER_CONFIGS, family
@@ -45,6 +46,13 @@ ALL_BROKERS: Final = ""
 
 UNKNOWN_KIND: Final = 0
 """The kind of a config that nobody knows."""
+
+
+TOPIC_NAMES: Final = {
+    name: frozenset(synonym.name for synonym in topic_configs.SYNONYMS.get(name, ()))
+    for name in sorted(TOPIC_CONFIGS)
+}
+"""The configs of topics in the order in which they are told, and their names as a broker's."""
 
 
 class Source(IntEnum):
@@ -104,6 +112,8 @@ class Layers:
             (image.configs.of(ResourceType.BROKER, ALL_BROKERS), Source.DYNAMIC_DEFAULT_BROKER),
             (node.static, Source.STATIC_BROKER),
         )
+        self.names: Final = frozenset[str]().union(*(layer for layer, _ in self.layers))
+        """Everything that is set in any of them."""
 
     def places(self, names: Sequence[str]) -> list[Place]:
         """Return where a config of some names is set, the place that counts first."""
@@ -126,16 +136,31 @@ class Layers:
 def of_topic(image: MetadataImage, node: Node, own: Mapping[str, str]) -> Iterator[Effective]:
     """Yield the configs of a topic that has some of its own, by name."""
     layers = Layers(image, node)
-    for name, config in sorted(TOPIC_CONFIGS.items()):
+    for name, others in TOPIC_NAMES.items():
+        config = TOPIC_CONFIGS[name]
         if config.internal and name not in own:
             continue
-        synonyms = topic_configs.SYNONYMS.get(name, ())
-        places = layers.places([synonym.name for synonym in synonyms])
-        text = config.default
-        if places and places[0].source is not Source.DEFAULT:
-            found = next(one for one in synonyms if one.name == places[0].name)
-            text = found.converted(places[0].text)
-        yield owned(config, own, text, places, Source.TOPIC)
+        if name in own or not layers.names.isdisjoint(others):
+            yield of_topic_config(config, layers, own)
+        else:
+            yield set_nowhere(name)
+
+
+def of_topic_config(config: Config, layers: Layers, own: Mapping[str, str]) -> Effective:
+    """Return what is in force of a config for a topic that has some of its own."""
+    synonyms = topic_configs.SYNONYMS.get(config.name, ())
+    places = layers.places([synonym.name for synonym in synonyms])
+    text = config.default
+    if places and places[0].source is not Source.DEFAULT:
+        found = next(one for one in synonyms if one.name == places[0].name)
+        text = found.converted(places[0].text)
+    return owned(config, own, text, places, Source.TOPIC)
+
+
+@cache
+def set_nowhere(name: str) -> Effective:
+    """Return what is in force of a topic's config that nobody has set: most, for most topics."""
+    return of_topic_config(TOPIC_CONFIGS[name], Layers(EMPTY, Node(-1, {})), {})
 
 
 def of_group(image: MetadataImage, node: Node, own: Mapping[str, str]) -> Iterator[Effective]:
@@ -318,7 +343,6 @@ def told(
             name=one.name,
             value=None if one.is_sensitive else one.text,
             read_only=one.is_read_only,
-            is_default=one.source is Source.DEFAULT,
             config_source=one.source,
             is_sensitive=one.is_sensitive,
             synonyms=[synonym(one, place) for place in one.synonyms]

@@ -35,6 +35,18 @@ def test_a_broker_that_is_silent_for_a_session_is_fenced() -> None:
     at_desk(story)
 
 
+def test_it_is_fenced_when_its_session_is_over_and_not_before() -> None:
+    async def story(desk: Desk) -> None:
+        await desk.join(3)
+        session_ms = desk.controller.config.session_timeout_ms
+        await desk.sleep_ms(session_ms - 50)
+        assert not desk.state.image.cluster.brokers[3].fenced
+        await desk.sleep_ms(100)
+        assert desk.state.image.cluster.brokers[3].fenced
+
+    at_desk(story)
+
+
 def test_what_a_former_life_says_is_refused() -> None:
     async def story(desk: Desk) -> None:
         await desk.ask(broker_registration, registration(3), 4)

@@ -42,12 +42,24 @@ def test_a_guard_whose_loss_breaks_something_else_is_not_shown(
 ) -> None:
     fall = proof.Fall((Guard.IS_VOTER,), DURABILITY, proof.PAIR_AND_OBSERVER)
     monkeypatch.setattr(proof, "FALLS", (fall,))
-    assert not specs.explore(["IS_"], False, 100, Report(as_json=True))
+    assert not specs.explore("raft", ["IS_"], False, 100, Report(as_json=True))
     assert "IS_VOTER: ValidRolesAndStates falls" in capsys.readouterr().err
 
 
 def test_larger_worlds_go_as_far_as_there_is_room(capsys: pytest.CaptureFixture[str]) -> None:
-    assert specs.explore(["three"], True, 500, Report(as_json=True))
+    assert specs.explore("raft", ["three"], True, 500, Report(as_json=True))
     found = rows(capsys)
     assert len(found) == 1 + sum(name.startswith("three") for name in proof.DEEP)
     assert not any(row["whole"] for row in found[:-1])
+
+
+def test_of_another_specification_one_guard_may_be_asked_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["explore", "replication", "LEAVES_ISR", "awaited: built, late", "--json"]) == 0
+    out = capsys.readouterr()
+    awaited, fall, last = (json.loads(line) for line in out.out.splitlines())
+    assert (awaited["world"], awaited["whole"]) == ("awaited: built, latecomer", True)
+    assert (fall["lifted"], fall["broken"]) == ("LEAVES_ISR", "ValidControllerState")
+    assert last["well"] is True
+    assert "1 ends" in out.err or "controller fences" in out.err, "the way there is told"

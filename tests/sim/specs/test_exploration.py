@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from barnabas.sim.specs.exploration import Move, explore
+from barnabas.sim.specs.exploration import Explored, Move, Trial, explore
 
 
 class Jugs:
@@ -54,3 +54,19 @@ def test_an_exploration_ends_where_there_is_no_more_room() -> None:
     assert not found.is_complete
     assert 5 < found.states < 16
     assert str(found).endswith(", not complete")
+
+
+def test_a_trial_shows_what_it_should_or_nothing() -> None:
+    whole, part = Explored(5, 9, 3), Explored(5, 9, 3, is_complete=False)
+    falls = Explored(5, 9, 3, "too much", ("pour",))
+
+    def run(states_max: int) -> Explored:
+        return whole if states_max > 5 else part
+
+    holds = Trial("jugs", run)
+    assert [holds.is_shown(found) for found in (run(9), run(5), falls)] == [True, False, False]
+    assert Trial("jugs", run, is_whole=False).is_shown(part)
+    lifted = Trial("jugs", run, "too much")
+    assert [lifted.is_shown(found) for found in (falls, whole, part)] == [True, False, False]
+    other = Trial("jugs", run, "too little")
+    assert not other.is_shown(falls)

@@ -16,6 +16,7 @@ returns the answer, or raises ``Refused`` for the request as a whole (``controll
 ``broker_registration``            a broker wants to take part
 ``controller_registration``        a controller makes itself known
 ``create_acls``                    who may do what
+``create_delegation_token``        a token for whoever asks
 ``create_partitions``              more partitions
 ``create_topics``                  new topics
 ``delete_acls``                    rules that go
@@ -23,8 +24,10 @@ returns the answer, or raises ``Refused`` for the request as a whole (``controll
 ``describe_acls``                  which rules there are
 ``describe_configs``               what is in force
 ``elect_leaders``                  preferred leaders, or any
+``expire_delegation_token``        a token that ends
 ``incremental_alter_configs``      configs one by one
 ``list_partition_reassignments``   which partitions move
+``renew_delegation_token``         a token that lives longer
 ``unregister_broker``              a broker that will not come back
 ``update_features``                other levels
 """

@@ -57,7 +57,8 @@ def main(words: Sequence[str]) -> int:
                 return self_test(options)
             case "explore":
                 report = Report(options.json)
-                well = specs.explore(options.worlds, options.deep, options.states, report)
+                spec, worlds = options.spec, options.worlds
+                well = specs.explore(spec, worlds, options.deep, options.states, report)
                 return 0 if well else 1
             case command:
                 raise AssertionError(f"{command!r} is parsed and not done")

@@ -1,54 +1,45 @@
 """The word ``explore``: the small worlds of a specification, and what falls without its guards."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from barnabas.sim.driver.report import Report, Row, say
-from barnabas.sim.specs.exploration import Explored
-from barnabas.sim.specs.raft import proof
+from barnabas.sim.specs.exploration import Explored, Trial
+from barnabas.sim.specs.raft import proof as raft
+from barnabas.sim.specs.replication import proof as replication
 
-SPECS: Final = ("raft",)
+SPECS: Final[Mapping[str, Callable[[bool], Iterator[Trial]]]] = {
+    "raft": raft.trials,
+    "replication": replication.trials,
+}
 
 # A world that is explored whole has fewer; larger ones end here.
 STATES_MAX: Final = 1_000_000
 
 
-def explore(words: Sequence[str], deep: bool, states_max: int, report: Report) -> bool:
+def explore(spec: str, words: Sequence[str], deep: bool, states_max: int, report: Report) -> bool:
     """Explore worlds whose names begin so, or all; tell whether all is as it should be."""
     well = True
     worlds = explored = 0
-    for row, is_well in rows(tuple(words), deep, states_max):
-        report.row(row)
-        worlds, well = worlds + 1, well and is_well
-        explored += int(str(row["states"]))
+    for trial in SPECS[spec](deep):
+        if trial.name.startswith(tuple(words) or ("",)):
+            started = time.monotonic()
+            found = trial.run(states_max)
+            report.row(row_of(trial, found, started))
+            worlds, well = worlds + 1, well and trial.is_shown(found)
+            explored += found.states
     report.last({"worlds": worlds, "states": explored, "well": well})
     return well and worlds > 0
 
 
-def rows(words: tuple[str, ...], deep: bool, states_max: int) -> Iterator[tuple[Row, bool]]:
-    """Yield a row for every world, and whether it shows what it should."""
-    for name, scope in (proof.SCOPES | (proof.DEEP if deep else {})).items():
-        if name.startswith(words or ("",)):
-            started = time.monotonic()
-            found = proof.explored(scope, states_max)
-            is_whole = found.is_complete or name in proof.DEEP
-            yield row_of(name, "", found, started), not found.broken and is_whole
-    for fall in proof.FALLS:
-        lifted = ", ".join(guard.name for guard in fall.guards)
-        if lifted.startswith(words or ("",)):
-            started = time.monotonic()
-            found = proof.shown(fall)
-            yield row_of("", lifted, found, started), found.broken == fall.broken
-
-
-def row_of(world: str, lifted: str, found: Explored, started: float) -> Row:
+def row_of(trial: Trial, found: Explored, started: float) -> Row:
     """Return an exploration as a row; the way to what is wrong is told beside it."""
     if found.broken:
-        say(f"{world or lifted}: {found}")
+        say(f"{trial.name}: {found}")
     return {
-        "world": world,
-        "lifted": lifted,
+        "world": "" if trial.broken else trial.name,
+        "lifted": trial.name if trial.broken else "",
         "broken": found.broken,
         "states": found.states,
         "moves": found.moves,

@@ -7,7 +7,7 @@ States are values that can be hashed; the model says what is wrong with a state,
 to it.  A state is kept with the step that led to it, so that the way can be told.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Generic, Protocol, TypeVar
 
 from barnabas.model.value import value
@@ -25,6 +25,8 @@ class Move(Generic[S]):
     name: str
     state: S
     broken: str = ""
+    fair: str = ""
+    """What is done by it that must be done in the end if it can be for long, if anything is."""
 
 
 class Model(Protocol[S]):
@@ -55,6 +57,24 @@ class Explored:
         if self.broken:
             return "\n  ".join([f"{self.broken} falls ({size}):", *self.way])
         return size if self.is_complete else f"{size}, not complete"
+
+
+@value
+class Trial:
+    """A world that is to be explored, and what it is to show."""
+
+    name: str
+    """The world's; or the guards without which it falls."""
+    run: Callable[[int], Explored]
+    broken: str = ""
+    """The property that falls; none if every one holds."""
+    is_whole: bool = True
+    """Whether it shows nothing unless all of it was explored."""
+
+    def is_shown(self, found: Explored) -> bool:
+        """Tell whether an exploration has shown what it should."""
+        whole = found.is_complete or not self.is_whole or bool(self.broken)
+        return found.broken == self.broken and whole
 
 
 def explore(model: Model[S], states_max: int = STATES_MAX) -> Explored:

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from barnabas.sim.specs.raft.guards import Blocked, Guard
+from barnabas.sim.specs.raft.guards import Guard
 from barnabas.sim.specs.raft.log import PLAIN, Key, Log
 from barnabas.sim.specs.raft.node import Election, Node, Role, Step, VoteRequest
+from barnabas.sim.specs.rules import Blocked
 
 ONE, TWO, THREE = Key(1, "a"), Key(2, "a"), Key(3, "a")
 VOTERS = frozenset({ONE, TWO, THREE})
@@ -41,4 +42,5 @@ def done(step: Step | Blocked) -> Node:
 def why_not(step: Step | Blocked) -> Guard:
     """Return the guard that blocks an action."""
     assert isinstance(step, Blocked), step
+    assert isinstance(step.guard, Guard), step
     return step.guard

@@ -15,7 +15,7 @@ from barnabas.sim.specs.raft.deeds import (
     reactions,
     settled,
 )
-from barnabas.sim.specs.raft.guards import ALL, Guard, Rules, without
+from barnabas.sim.specs.raft.guards import ALL, Guard, without
 from barnabas.sim.specs.raft.log import PLAIN, Log
 from barnabas.sim.specs.raft.node import (
     Asked,
@@ -29,6 +29,7 @@ from barnabas.sim.specs.raft.node import (
     VoteAnswer,
 )
 from barnabas.sim.specs.raft.properties import Fact, Issued, Led, Shown, Voted
+from barnabas.sim.specs.rules import Rules
 from tests.sim.specs.raft.replicas import ONE, THREE, TWO, VOTERS, replica, vote
 
 SCOPE = Scope(3, epochs=3, restarts=1)

@@ -105,11 +105,19 @@ def strangers(
     partition: PartitionRegistration,
     told: AlterPartitionRequest.PartitionData,
 ) -> Collection[ErrorCode]:
-    """Return why somebody who is proposed cannot be in sync: dying, fenced, or another life."""
+    """Return why somebody who is proposed cannot be in sync: fenced, offline, another life."""
     lives_are_known = version >= 3 and (image.features.metadata_version or 0) >= 10
     for broker, epoch in members(version, told).items():
         known = image.cluster.brokers.get(broker)
         if known is None or known.fenced or known.in_controlled_shutdown:
+            return {ErrorCode.INELIGIBLE_REPLICA}
+        if broker not in partition.replicas:
+            continue
+        place = partition.directories[partition.replicas.index(broker)]
+        offline = int.from_bytes(place) == 2 or (
+            int.from_bytes(place) > 2 and known.directories and place not in known.directories
+        )
+        if offline:
             return {ErrorCode.INELIGIBLE_REPLICA}
         anonymous = epoch == -1 and (broker in partition.isr or not lives_are_known)
         if epoch != known.epoch and not anonymous:

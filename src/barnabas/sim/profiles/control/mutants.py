@@ -22,6 +22,7 @@ from barnabas.controller.state import ControllerState
 from barnabas.metadata.cluster import BrokerRegistration
 from barnabas.metadata.topics import Ids, PartitionRegistration, TopicsDelta
 from barnabas.model.errors import ErrorCode, Refused
+from barnabas.model.ids import Uuid
 from barnabas.sim.profile import Mutant
 from barnabas.sim.profiles.planting import Bed, Patch
 from barnabas.statelog.decision import Decision
@@ -74,15 +75,17 @@ def judge_any_epoch(
 
 
 def eligible_in_any_life(
-    known: BrokerRegistration | None, epoch: int, may_be_unknown: bool
+    known: BrokerRegistration | None, place: Uuid, epoch: int, may_be_unknown: bool
 ) -> str | None:
     """MC-03: nobody looks at which life of a replica keeps up."""
     same = epoch if known is None else known.epoch
-    why: str | None = BED.product(altering, "ineligible")(known, same, may_be_unknown)
+    why: str | None = BED.product(altering, "ineligible")(known, place, same, may_be_unknown)
     return why
 
 
-def eligible_while_dying(known: BrokerRegistration | None, epoch: int, _: bool) -> str | None:
+def eligible_while_dying(
+    known: BrokerRegistration | None, _: Uuid, epoch: int, __: bool
+) -> str | None:
     """MC-04: who is fenced, or about to stop, may be in sync."""
     if known is None or epoch not in (-1, known.epoch):
         return "it is another"

@@ -17,7 +17,11 @@ from barnabas.metadata.topics import PartitionRegistration, Topic
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
 from barnabas.sim.world import Violation
+from barnabas.wire.messages.stored.broker_registration_change_record import (
+    BrokerRegistrationChangeRecord,
+)
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
+from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
 from barnabas.wire.structs import Message
 
 Place = tuple[Uuid, int]
@@ -26,7 +30,8 @@ Place = tuple[Uuid, int]
 def require(held: object, story: str) -> None:
     """Complain if something is not so; the story begins with the oracles that say so."""
     if not held:
-        raise Violation(story[:4], story[4:].lstrip(":, "))
+        oracle, _, rest = story.partition(":")
+        raise Violation(oracle.partition(",")[0], rest.strip() or story)
 
 
 def partitions(image: MetadataImage) -> Iterator[tuple[Topic, int, PartitionRegistration]]:
@@ -141,6 +146,7 @@ def check_state(world: Situation) -> None:
         at = f"{topic.name}-{number}: {partition}"
         check_sets(world, topic.name, partition, at)
         check_fenced(world, partition, at)
+        check_led(world, partition, at)
 
 
 def check_brokers(image: MetadataImage) -> None:
@@ -177,8 +183,8 @@ def check_fenced(world: Situation, partition: PartitionRegistration, at: str) ->
     Without ELR the last replica stays in the ISR, and nobody leads; also when there is one again.
     """
     if partition.leader >= 0:
-        require(world.may_lead(partition.leader, partition), f"C-06, C-11: cannot lead, {at}")
-    inactive = [broker for broker in partition.isr if not world.is_active(broker)]
+        require(world.may_lead(partition.leader, partition), f"C-06: cannot lead, {at}")
+    inactive = [broker for broker in partition.isr if not world.may_lead(broker, partition)]
     # Nobody has touched a partition like this since before there was an ELR.
     older = partition.leader < 0 and not partition.elr and not partition.last_known_elr
     if inactive and (older or not world.elr):
@@ -186,6 +192,17 @@ def check_fenced(world: Situation, partition: PartitionRegistration, at: str) ->
         require(partition.leader < 0, f"C-06: led by who is not active, {at}")
     else:
         require(not inactive, f"C-06: in sync without being active, {at}")
+
+
+def check_led(world: Situation, partition: PartitionRegistration, at: str) -> None:
+    """PL-7: nobody leads only if nobody may."""
+    if partition.leader >= 0:
+        return
+    complete = partition.isr or partition.elr
+    if world.elr and not complete:
+        complete = partition.last_known_elr
+    able = [broker for broker in complete if world.may_lead(broker, partition)]
+    require(not able, f"PL-7: {able} could lead, {at}")
 
 
 # --- One decision ---
@@ -204,24 +221,32 @@ class Step:
     """A broker that has come back and may have lost what it had."""
     asked: bool = False
     """Whether an operator asked for an unclean election."""
+    offset: int | None = None
+    """Where the first of the records stands, if that is known."""
 
 
 def check_step(step: Step) -> None:
     """Complain of a decision that leads from one good state to another in a bad way."""
+    check_lives(step)
     told: Counter[Place] = Counter()
     epochs: Counter[Place] = Counter()
     for record in step.records:
         if isinstance(record, PartitionChangeRecord):
             told[record.topic_id, record.partition_id] += 1
             epochs[record.topic_id, record.partition_id] += record.leader != -2
-    require(max(told.values(), default=1) == 1, f"C-10: two changes of one: {step.records}")
+    require(
+        max(told.values(), default=1) == 1, f"C-10: two changes of one partition: {step.records}"
+    )
     for topic, number, after in partitions(step.after.image):
         place = topic.id, number
         before = step.before.image.topics.partition(*place)
-        if before is None or before == after:
-            require(not told[place], f"C-10: {topic.name}-{number}, a change of nothing, {after}")
-            continue
         at = f"{topic.name}-{number}: {before} became {after}"
+        if before is None:
+            require(not told[place], f"C-10: a change of what is not there, {at}")
+            continue
+        if before._replace(partition_epoch=after.partition_epoch) == after:
+            require(not told[place], f"C-10: a change of nothing, {at}")
+            continue
         check_epochs(step, before, after, at)
         require(after.partition_epoch - before.partition_epoch == told[place], f"C-10, {at}")
         require(after.leader_epoch - before.leader_epoch == epochs[place], f"C-10, {at}")
@@ -229,6 +254,32 @@ def check_step(step: Step) -> None:
         if not uncleanly(before, after, step.joined.get(place, ())):
             check_eligible(step, topic.name, before, after, at)
         check_reassignment(step, topic.name, before, after, at)
+
+
+def check_lives(step: Step) -> None:
+    """B-01, B-03 and B-04: what records may do to the lives of brokers."""
+    known = step.before.image.cluster.brokers
+    newest = max((broker.epoch for broker in known.values()), default=-1)
+    for place, record in enumerate(step.records):
+        if isinstance(record, RegisterBrokerRecord):
+            before = known.get(record.broker_id)
+            if before is not None and before.incarnation_id == record.incarnation_id:
+                require(record.broker_epoch == before.epoch, f"B-01: another epoch, {record}")
+                require(record.fenced == before.fenced, f"B-01: fenced or not, {record}")
+                stopping = before.in_controlled_shutdown
+                require(record.in_controlled_shutdown == stopping, f"B-01: stopping, {record}")
+                continue
+            require(record.fenced, f"B-04: a new life begins fenced, {record}")
+            require(not record.in_controlled_shutdown, f"B-04: it stops already, {record}")
+            require(record.broker_epoch > newest, f"B-01: epochs rise, {record}")
+            if step.offset is not None:
+                require(
+                    record.broker_epoch == step.offset + place, f"B-01: not its offset, {record}"
+                )
+        elif isinstance(record, BrokerRegistrationChangeRecord):
+            life = known[record.broker_id]
+            require(record.broker_epoch == life.epoch, f"B-03: of another life, {record}")
+            require(record.fenced != 1 or not life.fenced, f"B-05: it is fenced already, {record}")
 
 
 def check_epochs(
@@ -272,7 +323,8 @@ def check_election(
     if not uncleanly(before, after, joined):
         return
     last = after.leader in before.last_known_elr or after.replicas == (after.leader,)
-    empty = {*before.isr, *before.elr} <= {step.unclean}
+    # Who has come back without everything is in neither any more, which may be why it is elected.
+    empty = not {*before.isr, *before.elr} - {step.unclean}
     allowed = step.asked or step.before.allows_unclean(topic) or (last and empty)
     require(allowed, f"C-12: an unclean election that nobody allowed, {at}")
     require(after.isr == (after.leader,), f"C-12: an ISR of others, {at}")

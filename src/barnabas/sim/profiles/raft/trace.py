@@ -38,9 +38,9 @@ from barnabas.sim.profiles.raft.facts import Facts, replica_of
 from barnabas.sim.profiles.raft.walk import Double, Ledger, Walk, differing
 from barnabas.sim.specs.raft import elections, replication
 from barnabas.sim.specs.raft import node as spec
-from barnabas.sim.specs.raft.guards import Blocked
 from barnabas.sim.specs.raft.log import Log
 from barnabas.sim.specs.raft.node import Node
+from barnabas.sim.specs.rules import Blocked
 from barnabas.sim.world import Violation
 
 

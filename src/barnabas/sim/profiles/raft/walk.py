@@ -75,10 +75,11 @@ from barnabas.sim.profiles.raft.facts import (
 )
 from barnabas.sim.specs.raft import elections, replication
 from barnabas.sim.specs.raft import node as spec
-from barnabas.sim.specs.raft.guards import Blocked, Guard
+from barnabas.sim.specs.raft.guards import Guard
 from barnabas.sim.specs.raft.log import PLAIN, Content, Key, Log, Run
 from barnabas.sim.specs.raft.node import Node, Role, Step
 from barnabas.sim.specs.raft.properties import of_node
+from barnabas.sim.specs.rules import Blocked
 from barnabas.sim.world import Violation
 
 # The answers that tell of epochs and leaders; what shows that a leader lives that sends a snapshot.

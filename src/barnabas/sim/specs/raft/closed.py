@@ -20,6 +20,7 @@ of itself or about a message is worked out once: it depends on nobody else.
 """
 
 from collections.abc import Iterable, Iterator
+from enum import StrEnum
 from typing import Final, TypeAlias
 
 from barnabas.model.value import value
@@ -38,7 +39,7 @@ from barnabas.sim.specs.raft.deeds import (
     reactions,
     settled,
 )
-from barnabas.sim.specs.raft.guards import ALL, Blocked, Guard, Rules
+from barnabas.sim.specs.raft.guards import ALL
 from barnabas.sim.specs.raft.log import Key
 from barnabas.sim.specs.raft.node import Node, Role, VoteAnswer
 from barnabas.sim.specs.raft.properties import (
@@ -54,6 +55,7 @@ from barnabas.sim.specs.raft.properties import (
     of_step,
 )
 from barnabas.sim.specs.raft.replication import began
+from barnabas.sim.specs.rules import Blocked, Rules
 
 # Replicas, what was said, how often what is limited has happened; the first two as numbers.
 World: TypeAlias = tuple[tuple[int, ...], int, tuple[int, ...]]
@@ -86,7 +88,7 @@ class Closed:
         self.script: Final = (*scope.script, *then)
         self.scope: Final = scope
         self.rules: Final = rules
-        self.blocks: Final[dict[Guard, int]] = {}
+        self.blocks: Final[dict[StrEnum, int]] = {}
         self._nodes: Final[list[Node]] = []
         self._node_numbers: Final[dict[Node, int]] = {}
         self._facts: Final[list[Fact]] = []

@@ -28,7 +28,7 @@ from barnabas.sim.specs.raft.elections import (
     stand,
     win_pre_vote,
 )
-from barnabas.sim.specs.raft.guards import Blocked, Guard, Rules
+from barnabas.sim.specs.raft.guards import Guard
 from barnabas.sim.specs.raft.log import Key
 from barnabas.sim.specs.raft.node import (
     Asked,
@@ -63,6 +63,7 @@ from barnabas.sim.specs.raft.replication import (
     take,
     take_snapshot,
 )
+from barnabas.sim.specs.rules import Blocked, Rules
 
 # What is limited: elections that nobody needed are, by the epochs.
 VALUES: Final = 0

@@ -17,7 +17,7 @@ in turn is several actions here, for the product does them one after another and
 
 from dataclasses import replace
 
-from barnabas.sim.specs.raft.guards import ALL, Blocked, Guard, Rules
+from barnabas.sim.specs.raft.guards import ALL, Guard
 from barnabas.sim.specs.raft.log import LEADER_CHANGE, PLAIN, Content, Key
 from barnabas.sim.specs.raft.node import (
     Asked,
@@ -28,6 +28,7 @@ from barnabas.sim.specs.raft.node import (
     VoteAnswer,
     VoteRequest,
 )
+from barnabas.sim.specs.rules import Blocked, Rules
 
 # --- Changing role or epoch ------------------------------------------------------------------
 

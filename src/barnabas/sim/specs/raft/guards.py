@@ -1,21 +1,9 @@
-"""The guards by name, and the rules: all of them, or all but some.
-
-An action asks the rules for its guards, first to last, and is ``Blocked`` by the first that does
-not hold.  A guard that is *lifted* always holds: that is how a guard is shown to matter, since a
-port whose properties survive the loss of a guard has not ported that guard.
-
-    blocked = rules.blocked(
-        (Guard.LEADS, node.role is Role.LEADER),
-        (Guard.OWN_EPOCH, to > node.epoch_start),
-    )
-    if blocked is not None:
-        return blocked
-"""
+"""The guards of the quorum by name, and the rules with all of them or without some."""
 
 from enum import StrEnum
 from typing import Final
 
-from barnabas.model.value import value
+from barnabas.sim.specs.rules import Rules
 
 
 class Guard(StrEnum):
@@ -71,34 +59,6 @@ class Guard(StrEnum):
     COMMITTED = "what a snapshot sums up is committed"
     SNAPSHOT_THERE = "there is a snapshot of what is no longer in the log"
     NOT_LEADING = "a leader's log is not replaced"
-
-
-@value
-class Blocked:
-    """An action is not enabled, and this is why."""
-
-    guard: Guard
-
-    def __str__(self) -> str:
-        return f"blocked, because it must be that {self.guard.value}"
-
-
-@value
-class Rules:
-    """All guards, less those that are lifted to see what happens."""
-
-    lifted: frozenset[Guard] = frozenset()
-
-    def demand(self, guard: Guard) -> bool:
-        """Tell whether a guard is in force."""
-        return guard not in self.lifted
-
-    def blocked(self, *guards: tuple[Guard, bool]) -> Blocked | None:
-        """Return the first guard in force that does not hold, or None."""
-        for guard, holds in guards:
-            if not holds and guard not in self.lifted:
-                return Blocked(guard)
-        return None
 
 
 ALL: Final = Rules()

@@ -8,10 +8,12 @@ A guard that only a second one backs up is lifted with it, and each of the two a
 a guard that is a second line behind a property is shown with that property not asked for.
 """
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Final
 
 from barnabas.model.value import value
-from barnabas.sim.specs.exploration import Explored, explore
+from barnabas.sim.specs.exploration import Explored, Trial, explore
 from barnabas.sim.specs.raft.closed import Closed
 from barnabas.sim.specs.raft.deeds import Scope
 from barnabas.sim.specs.raft.guards import ALL, Guard, without
@@ -267,6 +269,17 @@ SPARE: Final[dict[Guard, str]] = {
     Guard.SNAPSHOT_THERE: "without a snapshot there is nothing to send",
     Guard.NOT_LEADING: "only a follower fetches snapshots; for the product that is two moments",
 }
+
+
+def trials(deep: bool) -> Iterator[Trial]:
+    """Yield everything that is to be shown."""
+    for name, scope in SCOPES.items():
+        yield Trial(name, partial(explored, scope))
+    for name, scope in DEEP.items() if deep else ():
+        yield Trial(name, partial(explored, scope), is_whole=False)
+    for fall in FALLS:
+        name = ", ".join(guard.name for guard in fall.guards)
+        yield Trial(name, partial(shown, fall), fall.broken)
 
 
 def shown(fall: Fall, states_max: int = 200_000) -> Explored:

@@ -16,7 +16,7 @@ is ``refuse_fetch``.  ``flush`` and the snapshots are additions: there the disk 
 from dataclasses import replace
 
 from barnabas.sim.specs.raft.elections import become
-from barnabas.sim.specs.raft.guards import ALL, Blocked, Guard, Rules
+from barnabas.sim.specs.raft.guards import ALL, Guard
 from barnabas.sim.specs.raft.log import PLAIN, Content, Key, Log, Voters
 from barnabas.sim.specs.raft.node import (
     Asked,
@@ -29,6 +29,7 @@ from barnabas.sim.specs.raft.node import (
     Snapshot,
     Step,
 )
+from barnabas.sim.specs.rules import Blocked, Rules
 
 # --- A leader's log --------------------------------------------------------------------------
 

@@ -1,0 +1,1 @@
+"""Tests of the port of the replication specification."""
