@@ -186,7 +186,7 @@ def check_fenced(world: Situation, partition: PartitionRegistration, at: str) ->
         require(world.may_lead(partition.leader, partition), f"C-06: cannot lead, {at}")
     inactive = [broker for broker in partition.isr if not world.may_lead(broker, partition)]
     # Nobody has touched a partition like this since before there was an ELR.
-    older = partition.leader < 0 and not partition.elr and not partition.last_known_elr
+    older = partition.leader < 0 and not partition.elr
     if inactive and (older or not world.elr):
         require(partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}")
         require(partition.leader < 0, f"C-06: led by who is not active, {at}")
