@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import benchmarks
 from benchmarks.report import Row
 
-NOT_BENCHES = {"__main__", "report", "native", "voter", "kafka_image", "controller_mind"}
+NOT_BENCHES = {"__main__", "report", "native", "voter", "kafka_image"}
 
 
 def names() -> list[str]:

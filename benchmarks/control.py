@@ -16,7 +16,7 @@ it.  *Unregistering* another that leads as many is the same work without the wai
 the first commit that a client is told of by the next leader, without the time after which a
 follower misses a leader.
 
-Behind these stand figures of the deciders alone (``controller_mind``).
+What deciders take alone, without a log or a network, is measured by ``deciding``.
 """
 
 import os
@@ -50,7 +50,6 @@ from barnabas.wire.messages.unregister_broker import (
     UnregisterBrokerResponse,
 )
 from barnabas.wire.structs import Request, Response
-from benchmarks import controller_mind
 from benchmarks.report import Row
 from tests.compat.controllers import QUIET, Controllers, describe, write_metadata
 from tests.compat.kafka_node import CLUSTER_ID, LOGGED, Node
@@ -113,7 +112,6 @@ def run(repetitions: int) -> Iterator[Row]:
         for (case, unit, better), figure in ours.items():
             rival = theirs[case, unit, better]
             yield Row("control", case, unit, figure, rival, "Kafka 4.3.1", ">= 1", better)
-    yield from controller_mind.run(repetitions)
 
 
 Figures = dict[tuple[str, str, Literal["more", "less"]], float]

@@ -24,9 +24,9 @@ from barnabas.wire.messages.alter_partition_reassignments import (
 )
 from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
 from tests.compat.asker import ask
-from tests.compat.clusters import Cluster
+from tests.compat.clusters import BROKERS, Cluster
 from tests.compat.controllers import Controllers, eventually
-from tests.compat.kafka_node import Node
+from tests.compat.kafka_node import Node, free_port
 from tests.compat.kafka_tools import ToolFailed, tool
 from tests.compat.our_node import OurNode
 
@@ -494,3 +494,64 @@ def test_a_broker_that_left_is_forgotten(twins: Twins) -> None:
         lambda it: eventually(lambda: 13 not in it.fenced(beside=13) or None, "13 forgotten")
     )
     assert "13 HOST" not in twins("cluster", *with_fenced)
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+PROVED: Final = "SASL"
+JAAS: Final = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+TOKENS: Final = {"delegation.token.secret.key": "a secret of the cluster"}
+PASSWORDS: Final = {
+    "listener.security.protocol.map": (
+        f"PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,{PROVED}:SASL_PLAINTEXT"
+    ),
+    "sasl.enabled.mechanisms": "PLAIN",
+    f"listener.name.{PROVED.lower()}.plain.sasl.jaas.config": f'{JAAS} user_ann="secret";',
+}
+CLIENT: Final = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.jaas.config": f'{JAAS} username="ann" password="secret";',
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tokens_are_made_renewed_and_ended(tmp_path: Path, kind: type[Node]) -> None:
+    """The same of either controller; what is random in it cannot be compared."""
+    cluster = Cluster(tmp_path, [kind], brokers=1, settings=TOKENS)
+    (broker,) = cluster.brokers.values()
+    proved = f"127.0.0.1:{free_port()}"
+    listeners = f"PLAINTEXT://{broker.bootstrap},{PROVED}://{proved}"
+    where = {"controller.quorum.bootstrap.servers": cluster.controllers.bootstrap}
+    broker.configure({**BROKERS, **TOKENS, **PASSWORDS, **where, "listeners": listeners})
+    client = tmp_path / "client.properties"
+    client.write_text("".join(f"{name}={text}\n" for name, text in CLIENT.items()))
+
+    def tokens(*words: str) -> str:
+        return tool(
+            "delegation-tokens", "--bootstrap-server", proved, "--command-config", str(client),
+            *words,
+        )  # fmt: skip
+
+    def columns(printed: str) -> list[str]:
+        *_, line = (line for line in printed.splitlines() if "User:ann" in line)
+        return line.split()
+
+    with cluster:
+        shown_to = ["--describe", "--owner-principal", "User:ann"]
+        made = columns(
+            tokens("--create", "--max-life-time-period", "-1", "--renewer-principal", "User:bob")
+        )
+        token_id, hmac, owner, requester, renewers = made[:5]
+        assert (owner, requester, renewers) == ("User:ann", "User:ann", "[User:bob]")
+        shown = eventually(
+            lambda: told if token_id in (told := tokens(*shown_to)) else None, "the token"
+        )
+        assert columns(shown)[:2] == [token_id, hmac]
+        assert "Completed renew operation" in tokens(
+            "--renew", "--renew-time-period", "-1", "--hmac", hmac
+        )
+        with pytest.raises(ToolFailed, match="DelegationTokenNotFoundException"):
+            tokens("--renew", "--renew-time-period", "-1", "--hmac", "AAAA")
+        tokens("--expire", "--expiry-time-period", "-1", "--hmac", hmac)
+        eventually(lambda: token_id not in tokens(*shown_to) or None, "no token")

@@ -33,6 +33,18 @@ from barnabas.metadata.cluster import BrokerRegistration
 from barnabas.metadata.topics import PartitionRegistration
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
+from barnabas.sim.profiles.control.states import (
+    Place,
+    Situation,
+    Step,
+    check_b06,
+    check_state,
+    check_step,
+    naive_index,
+    partitions,
+    told_index,
+)
+from barnabas.sim.world import Violation
 from barnabas.statelog.decision import Decision
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest
 from barnabas.wire.messages.alter_partition_reassignments import (
@@ -52,17 +64,6 @@ from barnabas.wire.messages.unregister_broker import UnregisterBrokerRequest
 from barnabas.wire.metadata_records import decode_record
 from barnabas.wire.structs import Message
 from tests.controller.kit import features, setting
-from tests.controller.oracles import (
-    Place,
-    Step,
-    World,
-    check_b06,
-    check_state,
-    check_step,
-    naive_index,
-    partitions,
-    told_index,
-)
 
 T = TypeVar("T")
 
@@ -118,9 +119,9 @@ class ClusterHistory:
 
     # --- The log ---
 
-    def world(self) -> World:
+    def world(self) -> Situation:
         """Return what the oracles see."""
-        return World(self.state.image, self.config.static)
+        return Situation(self.state.image, self.config.static)
 
     def write(self, records: Sequence[Message]) -> None:
         """Append records, as they are said at the level."""
@@ -149,7 +150,7 @@ class ClusterHistory:
         self.notice(before, after)
         return decision.reply
 
-    def notice(self, before: World, after: World) -> None:
+    def notice(self, before: Situation, after: Situation) -> None:
         """Count what happened to partitions."""
         for topic, number, now in partitions(after.image):
             was = before.image.topics.partition(topic.id, number)
@@ -840,7 +841,7 @@ def played(seed: int, steps: int = 120) -> ClusterHistory:
     history = ClusterHistory(seed)
     try:
         history.run(steps)
-    except AssertionError as error:
+    except (AssertionError, Violation) as error:
         what: Any = error.args[0] if error.args else ""
         raise AssertionError(f"seed {seed}: {what}\n{told(history)}") from error
     return history

@@ -26,6 +26,14 @@ from barnabas.metadata.snapshot import values
 from barnabas.model.caller import ANYBODY
 from barnabas.model.features import ELIGIBLE_LEADER_REPLICAS_VERSION, METADATA_VERSION
 from barnabas.model.ids import Uuid
+from barnabas.sim.profiles.control.states import (
+    Situation,
+    Step,
+    check_state,
+    check_step,
+    naive_index,
+    told_index,
+)
 from barnabas.statelog.decision import Decision
 from barnabas.wire.messages.allocate_producer_ids import AllocateProducerIdsRequest
 from barnabas.wire.messages.alter_client_quotas import AlterClientQuotasRequest
@@ -44,7 +52,6 @@ from barnabas.wire.messages.stored.broker_registration_change_record import (
 from barnabas.wire.messages.update_features import UpdateFeaturesRequest
 from barnabas.wire.metadata_records import decode_record
 from barnabas.wire.structs import Message
-from tests.controller.oracles import Step, World, check_state, check_step, naive_index, told_index
 from tests.controller.scene import broker, cluster, level, setting
 
 SEEDS = range(60)
@@ -129,7 +136,7 @@ class History:
     def check(self, before: ControllerState, decision: Decision[Message, Any]) -> None:
         """Ask the oracles."""
         after = self.state
-        worlds = World(before.image, CONFIG.static), World(after.image, CONFIG.static)
+        worlds = Situation(before.image, CONFIG.static), Situation(after.image, CONFIG.static)
         check_state(worlds[1])
         check_step(Step(*worlds, decision.records))
         assert told_index(after.index) == naive_index(after.image)

@@ -9,11 +9,11 @@ from barnabas.controller.alter_partition import Altered, alter
 from barnabas.controller.state import ControllerState
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
+from barnabas.sim.profiles.control.states import Situation, Step, check_state, check_step
 from barnabas.wire.messages.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerRecord
 from tests.controller.kit import CONFIG, TOPIC, broker, cluster, directory, partition, registered
-from tests.controller.oracles import Step, World, check_state, check_step
 
 Answer = AlterPartitionResponse.PartitionData
 
@@ -60,12 +60,12 @@ def altered(
     decision = alter(state, CONFIG, version, request)
     assert isinstance(decision.reply, Altered), decision.reply
     after = state.apply(decision.records)
-    check_state(World(after.image, {}))
+    check_state(Situation(after.image, {}))
     everybody = frozenset(range(9))
     check_step(
         Step(
-            World(state.image, {}),
-            World(after.image, {}),
+            Situation(state.image, {}),
+            Situation(after.image, {}),
             decision.records,
             {(TOPIC, number): everybody for number in range(9)},
         )

@@ -18,6 +18,7 @@ from barnabas.controller.heartbeats import Life, Sessions
 from barnabas.controller.state import ControllerState
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.sim.profiles.control.states import Situation, check_b06, check_state
 from barnabas.statelog.decision import Decision
 from barnabas.wire.messages.broker_heartbeat import BrokerHeartbeatRequest
 from barnabas.wire.messages.broker_registration import (
@@ -44,7 +45,6 @@ from tests.controller.kit import (
     partition,
     registered,
 )
-from tests.controller.oracles import World, check_b06, check_state
 
 CLUSTER = "the cluster"
 JOINING = Joining(CLUSTER, kraft_version=1, version=4, now_ms=1_000)
@@ -94,7 +94,7 @@ def joined(
     decision = register(state, NEXT, CONFIG, sessions, how, request)
     assert isinstance(decision.reply, BrokerRegistrationResponse), decision.reply
     after = state.apply(decision.records)
-    check_state(World(after.image, {}))
+    check_state(Situation(after.image, {}))
     record = decision.records[-1]
     assert isinstance(record, RegisterBrokerRecord)
     return after, decision.reply.broker_epoch
@@ -293,7 +293,7 @@ def beat(
     assert isinstance(decision.reply, Answered), decision.reply
     sessions.note(decision.reply.heartbeat)
     after = state.apply(decision.records)
-    check_state(World(after.image, {}))
+    check_state(Situation(after.image, {}))
     return after, decision.reply
 
 
@@ -465,7 +465,7 @@ def test_a_broker_that_is_forgotten_leads_nothing_and_stays_eligible() -> None:
     assert decision.reply.error_code == ErrorCode.NONE
     assert decision.records[-1] == UnregisterBrokerRecord(broker_id=1, broker_epoch=100)
     after = state.apply(decision.records)
-    check_state(World(after.image, {}))
+    check_state(Situation(after.image, {}))
     assert (registered(after).leader, registered(after).elr) == (2, (1,))
     again = unregister(after, CONFIG, UnregisterBrokerRequest(broker_id=1))
     assert again.reply.error_code == ErrorCode.BROKER_ID_NOT_REGISTERED

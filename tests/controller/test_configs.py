@@ -22,6 +22,7 @@ from barnabas.model.acls import AclResource, Operation
 from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.features import ELIGIBLE_LEADER_REPLICAS_VERSION
+from barnabas.sim.profiles.control.states import naive_index, told_index
 from barnabas.wire.messages.alter_configs import AlterConfigsRequest
 from barnabas.wire.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 from barnabas.wire.messages.stored.broker_registration_change_record import (
@@ -30,7 +31,6 @@ from barnabas.wire.messages.stored.broker_registration_change_record import (
 from barnabas.wire.messages.stored.config_record import ConfigRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.structs import Message
-from tests.controller.oracles import naive_index, told_index
 from tests.controller.scene import level, setting, three, topic, uuid
 
 SET, DELETE, APPEND, SUBTRACT = ConfigChange

@@ -9,9 +9,9 @@ from barnabas.controller.partitions import LOST
 from barnabas.controller.state import ControllerState
 from barnabas.model.errors import ErrorCode, Refused
 from barnabas.model.ids import Uuid
+from barnabas.sim.profiles.control.states import Situation, Step, check_state, check_step
 from barnabas.wire.messages.assign_replicas_to_dirs import AssignReplicasToDirsRequest
 from tests.controller.kit import CONFIG, TOPIC, broker, cluster, directory, partition, registered
-from tests.controller.oracles import Step, World, check_state, check_step
 
 FIRST, SECOND = directory(1), directory(1, 1)
 OTHER = Uuid(b"x" * 16)
@@ -49,8 +49,8 @@ def assigned(
     decision = assign(state, CONFIG, request)
     assert isinstance(decision.reply, Assigned), decision.reply
     after = state.apply(decision.records)
-    check_state(World(after.image, {}))
-    check_step(Step(World(state.image, {}), World(after.image, {}), decision.records))
+    check_state(Situation(after.image, {}))
+    check_step(Step(Situation(state.image, {}), Situation(after.image, {}), decision.records))
     answers = decision.reply.response.directories
     assert [place.id for place in answers] == [place.id for place in request.directories]
     codes = [

@@ -17,13 +17,13 @@ from barnabas.controller.state import BLANK, ControllerState
 from barnabas.metadata.delta import Delta
 from barnabas.metadata.image import EMPTY as NO_IMAGE
 from barnabas.model.ids import Uuid
+from barnabas.sim.profiles.control.states import naive_index, told_index
 from barnabas.wire.messages.stored.begin_transaction_record import BeginTransactionRecord
 from barnabas.wire.messages.stored.end_transaction_record import EndTransactionRecord
 from barnabas.wire.messages.stored.partition_change_record import PartitionChangeRecord
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
 from barnabas.wire.messages.stored.topic_record import TopicRecord
-from tests.controller.oracles import naive_index, told_index
 from tests.metadata.histories import history
 
 TOPIC = Uuid(b"t" * 16)

@@ -15,10 +15,10 @@ from barnabas.controller.partitions import (
 )
 from barnabas.controller.state import ControllerState
 from barnabas.metadata.topics import MIGRATING, PartitionRegistration
+from barnabas.sim.profiles.control.states import Situation, Step, check_state, check_step
 from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.structs import Message
 from tests.controller.kit import TOPIC, broker, cluster, directory, partition, registered
-from tests.controller.oracles import Step, World, check_state, check_step
 
 ALL = [broker(each) for each in (1, 2, 3, 4)]
 RULES = Rules(30, elr=True, min_in_sync=2)
@@ -44,7 +44,7 @@ def judge(state: ControllerState, aim: Aim, change: Change | None) -> None:
     after = state.apply([record])
     joined = {(TOPIC, 0): frozenset(aim.isr or ())}
     asked = aim.election is Election.UNCLEAN
-    before, later = World(state.image, {}), World(after.image, {})
+    before, later = Situation(state.image, {}), Situation(after.image, {})
     check_state(later)
     check_step(Step(before, later, [record], joined, aim.unclean, asked))
 

@@ -15,6 +15,7 @@ from barnabas.model.acls import AclResource, Operation
 from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.errors import ErrorCode
 from barnabas.model.ids import ZERO_UUID, Uuid
+from barnabas.sim.profiles.control.states import naive_index, told_index
 from barnabas.views.configs import Source
 from barnabas.wire.messages.create_partitions import (
     CreatePartitionsRequest,
@@ -27,7 +28,6 @@ from barnabas.wire.messages.stored.partition_record import PartitionRecord
 from barnabas.wire.messages.stored.remove_topic_record import RemoveTopicRecord
 from barnabas.wire.messages.stored.topic_record import TopicRecord
 from barnabas.wire.metadata_records import decode_record
-from tests.controller.oracles import naive_index, told_index
 from tests.controller.scene import broker, cluster, setting, three, topic, uuid
 
 CONFIG = ControllerConfig(9, default_replication_factor=2, num_partitions=3)

@@ -306,7 +306,10 @@ class Draft:
 
     def _unclean_leader(self, election: Election) -> int:
         """Return who leads although something may be lost, or no one."""
-        if not self.isr and not self.elr:
+        # Who has everything and is about to be let go, because a reassignment is cancelled, is not
+        # given up for who led last, or for whoever is left alone.
+        complete = {*self.partition.isr, *self.partition.elr} - {self.unclean}
+        if not self.isr and not self.elr and not complete:
             last = self.partition.last_known_elr if self.rules.elr else ()
             if len(self.partition.replicas) == 1:
                 # Not one that is the only one from now on: those before it may have had more.

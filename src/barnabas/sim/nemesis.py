@@ -399,7 +399,7 @@ def corrupt(world: World, fault: Fault) -> Undo:
 
 
 def stall_syncs(world: World, fault: Fault) -> Undo:
-    """Let every sync of a host's disk hang for as long as this lasts."""
+    """Let every sync of a host's disk that begins while this lasts hang for as long."""
     host = world.hosts[fault.target[0]]
     host.disk.latencies = replace(host.latencies, sync=Law(fault.duration_ms * 1_000_000))
 

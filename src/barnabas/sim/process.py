@@ -228,7 +228,8 @@ def _silent() -> Iterator[None]:
     heard = sys.unraisablehook
 
     def hear(unraisable: "sys.UnraisableHookArgs") -> None:
-        if not isinstance(unraisable.exc_value, DeadIncarnation):
+        # A coroutine that another has awaited ends by itself, and may still want to wait.
+        if not isinstance(unraisable.exc_value, DeadIncarnation | RuntimeError):
             heard(unraisable)
 
     sys.unraisablehook = hear

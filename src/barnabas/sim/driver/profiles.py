@@ -12,6 +12,7 @@ PROFILES: Final = {
     "log": "barnabas.sim.profiles.log.profile",
     "raft": "barnabas.sim.profiles.raft.profile",
     "metadata": "barnabas.sim.profiles.metadata.profile",
+    "control": "barnabas.sim.profiles.control.profile",
 }
 
 SELF_TEST: Final = "register"

@@ -396,6 +396,10 @@ class Quorum:
             if not self._lives_on(life):
                 return
         if dies_after <= len(effects):
+            for effect in effects[dies_after : dies_after + 1]:
+                if isinstance(effect, Truncate):
+                    # A log is cut from its end, and may be found anywhere between.
+                    life.disk.flushed = min(life.disk.flushed, effect.end_offset)
             self._crash(life)
 
     def now_ms(self) -> int:

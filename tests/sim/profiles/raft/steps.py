@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import cast
 
+from barnabas.log.health import Health
 from barnabas.model.ids import Uuid
 from barnabas.raft.config import RaftConfig
 from barnabas.raft.effects import Effect
@@ -66,6 +67,7 @@ def life(
         config=RaftConfig(own, "cluster", fetch_timeout_ms=fetch_timeout_ms),
         node=node or FakeNode(),
         is_moving=False,
+        storage=SimpleNamespace(health=Health("/metadata")),
         _commits=[],
     )
     home = Home(f"n{node_id}", own, disk)

@@ -1,5 +1,6 @@
 """Hosts, people, and what they may expect."""
 
+from barnabas.sim.nemesis import stall_syncs
 from barnabas.sim.plan import Fault
 from tests.sim.profiles.raft.cluster import cluster
 
@@ -51,3 +52,30 @@ def test_a_question_for_another_cluster_is_asked_and_refused() -> None:
         for kind in (0, 1):
             quorum.ask("mistake", "n1", kind)
         quorum.run(100)
+
+
+def test_an_audit_waits_for_a_snapshot_that_a_stalled_disk_still_holds() -> None:
+    with cluster(voters=3, knobs=(("snapshot_bytes", 1_500),)) as quorum:
+        leader, scene = quorum.leader, quorum.scene
+        end = stall_syncs(quorum.world, stall(leader))
+        # The others are a majority, and commit what the leader has not flushed.
+        assert all(quorum.done(quorum.write(f"{at}" * 2_000, at=leader)) for at in range(4))
+        end()
+        assert not quorum.at(leader).is_calm
+        scene.audit(quorum.world)
+
+
+def test_an_audit_waits_for_a_write_that_a_stalled_disk_still_holds() -> None:
+    with cluster(voters=1) as quorum:
+        end = stall_syncs(quorum.world, stall("n1"))
+        written = quorum.write("a", at="n1")
+        quorum.run(10)
+        end()
+        assert written.end == "waits"
+        quorum.scene.audit(quorum.world)
+        assert written.end == "done"
+
+
+def stall(host: str) -> Fault:
+    # A sync that begins within it takes as long: past what a plan leaves for coming to rest.
+    return Fault("fsync-stall", 0, (host,), 20_000)

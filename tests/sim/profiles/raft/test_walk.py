@@ -56,10 +56,11 @@ from barnabas.raft.states import election_of as election_after
 from barnabas.raft.voters import Endpoint, ReplicaKey, Voter, VoterSet
 from barnabas.sim.profiles.raft.facts import key_of
 from barnabas.sim.profiles.raft.walk import Double, Ledger, Walk
+from barnabas.sim.specs.raft.elections import restart
 from barnabas.sim.specs.raft.guards import Guard
 from barnabas.sim.specs.raft.log import LEADER_CHANGE, PLAIN, Log, Run
 from barnabas.sim.specs.raft.node import Asked as Standing_
-from barnabas.sim.specs.raft.node import FetchRequest, Node, Role
+from barnabas.sim.specs.raft.node import FetchRequest, Node, Role, Step
 from barnabas.sim.world import Violation
 from tests.sim.profiles.raft.quorum import Quorum
 
@@ -149,6 +150,22 @@ def test_nothing_that_is_committed_is_cut() -> None:
     assert given.cuts == 1
     assert wrong(follower(hwm=2), diverges, [Truncate(1)]) == "TV-raft-cut KEEPS_COMMITTED"
     assert wrong(follower(), diverges, [Truncate(0)]) == "TV-raft-cut said"
+
+
+def test_a_disk_may_be_found_in_the_middle_of_a_cut() -> None:
+    log = follower().node.log.append(1, PLAIN, 2)
+    given = follower()
+    given.node = replace(given.node, log=log, flushed=4, on_disk=4, asked=frozenset())
+    fetch = replace(FETCH, offset=4)
+    question = Standing_(7, replace(QUESTION, offset=4))
+    given.node, given.asked[7] = given.node.ask(question), fetch
+    walk(given, answer(Diverges(1, 1)), [Truncate(1)])
+
+    def may_keep(end: int) -> bool:
+        back = [restart(node, end, Role.FOLLOWER, 0) for node, _ in given.stages]
+        return any(isinstance(each, Step) for each in back)
+
+    assert [end for end in range(6) if may_keep(end)] == [1, 2, 3, 4]
 
 
 def test_nobody_follows_two_leaders_in_an_epoch() -> None:

@@ -1,5 +1,10 @@
 """Steps are heard, logs are read on, and whoever objects is believed."""
 
+import errno
+
+import pytest
+
+from barnabas.log.health import DirectoryFailed
 from barnabas.raft.events import Started
 from barnabas.raft.states import Follower, Leader, Unattached
 from barnabas.sim.profiles.raft.lives import Step
@@ -24,6 +29,22 @@ def test_every_life_is_followed_from_its_first_step() -> None:
         quorum.world.restart("n1")
         assert quorum.settled()
         assert watch.lives["n1.2"].home is watch.lives["n1.1"].home
+
+
+def test_a_log_is_not_read_on_when_its_disk_has_failed() -> None:
+    with cluster(voters=1) as quorum:
+        member, watch = quorum.at("n1"), quorum.scene.judges.watch
+        raft, followed = member.quorum, watch.lives["n1.1"]
+        assert followed.is_settled
+        # The flush under way has failed; whoever waits for it hears so after the next append.
+        raft.storage.health.fail(OSError(errno.EIO, "a sync"))
+        with pytest.raises(DirectoryFailed):
+            raft.append(raft.node.epoch, [b"..."])
+        assert raft.end_offset > raft.storage.end_offset
+        assert not followed.is_settled
+        watch.check()
+        assert quorum.world.violation is None
+        assert followed.unread_from is not None
 
 
 def test_a_log_is_unread_from_the_lowest_place_that_moved() -> None:

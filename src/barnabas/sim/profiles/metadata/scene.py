@@ -250,6 +250,8 @@ class MetadataScene(Stage[Node]):
 
     def audit(self, world: World) -> None:
         """Look at everything, before and after a restart of all."""
+        # Whoever still writes a snapshot would count what comes now for the next one.
+        self.rest()
         # As a controller does that has nothing else to write: what came while a snapshot was
         # written counts for the next, which is begun with the news.
         self.lead_to(0, lambda node: self.input(node, node.decide, "nothing", 0, 1))

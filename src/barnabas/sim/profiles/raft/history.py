@@ -21,6 +21,11 @@ class Written:
     process: Process | None = None
     end: str = "waits"
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits at somebody who lives, and so will be told."""
+        return self.end == "waits" and self.process is not None and self.process.alive
+
 
 def compare(written: Sequence[Written], committed: Mapping[str, int]) -> None:
     """Raise ``Violation`` if a client was told something that is not so, or nothing at all."""
@@ -33,6 +38,5 @@ def compare(written: Sequence[Written], committed: Mapping[str, int]) -> None:
             raise Violation(
                 "C-04", f"{each.texts} was refused and is committed", "refused and done"
             )
-        lives = each.process is not None and each.process.alive
-        if each.end == "waits" and lives:
+        if each.is_open:
             raise Violation("RL-2", f"{each.texts} still waits at {each.process}", "never resolved")

@@ -156,8 +156,12 @@ class Life:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the disk has done what the machine has decided."""
-        return not self.quorum.is_moving
+        """Whether the disk has done what the machine has decided.
+
+        One that had an error never will, and the process ends of it, though not at once: what
+        runs before may still decide something.
+        """
+        return not self.quorum.is_moving and self.quorum.storage.health.error is None
 
     def __str__(self) -> str:
         return self.name

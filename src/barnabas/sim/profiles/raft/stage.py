@@ -24,7 +24,7 @@ from barnabas.sim.plan import Fault, Operation, Plan
 from barnabas.sim.process import Process
 from barnabas.sim.profiles.raft.history import Written
 from barnabas.sim.profiles.raft.judges import Judges
-from barnabas.sim.profiles.raft.liveness import Healing
+from barnabas.sim.profiles.raft.liveness import SLACK_MS, Healing
 from barnabas.sim.profiles.raft.member import (
     CLUSTER,
     Member,
@@ -221,7 +221,7 @@ class Stage(ABC, Generic[MemberT]):
 
     def audit(self, world: World) -> None:
         """Compare what clients know with what is committed, before and after a restart of all."""
-        world.run_until(self.is_calm, self.plan.phases.quiesce_ms)
+        self.rest()
         self.judges.compare_history(self.written, self.committed_values)
         self.quiet(self.all_living())
         for host in self.hosts:
@@ -231,13 +231,23 @@ class Stage(ABC, Generic[MemberT]):
         self._healing = Healing(self, self.hosts, for_core=False)
         if not world.run_until(self._healing.is_over, self.plan.phases.recovery_ms):
             world.found(Violation("RL-1", "after a restart of everything nobody works"))
-        world.run_ms(self.plan.phases.quiesce_ms)
-        world.run_until(self.is_calm, self.plan.phases.quiesce_ms)
+        self.rest()
         self.judges.compare_history(self.written, self.committed_values)
 
+    def rest(self) -> None:
+        """Let everybody finish what was begun, and then everybody hear of it.
+
+        A sync that was begun while a disk stalled goes on after the heal, for as long as it was
+        drawn; and a slow disk takes its time for what clients wrote once somebody led again.
+        """
+        self.world.run_until(self.is_calm, self.plan.phases.quiesce_ms + SLACK_MS)
+        self.world.run_ms(self.plan.phases.quiesce_ms)
+        self.world.run_until(self.is_calm, self.plan.phases.quiesce_ms + SLACK_MS)
+
     def is_calm(self) -> bool:
-        """Tell whether nobody is still busy: with a snapshot, say."""
-        return all(each.is_calm for each in self.all_living())
+        """Tell whether nobody is still busy: with a snapshot, say, or with a client's write."""
+        waits = any(each.is_open for each in self.written)
+        return not waits and all(each.is_calm for each in self.all_living())
 
     # --- disks that are lost -------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ for is refused only with a reason, and so is a fetch.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Final, TypeAlias
 
 from barnabas.model.errors import ErrorCode
@@ -301,7 +301,13 @@ class Walk:
             return
         self._do("hear_leader", heard)
         if isinstance(content, spec.Diverging):
-            self._do("cut", replication.cut(self._node, said))
+            whole = self._node
+            self._do("cut", replication.cut(whole, said))
+            # A disk lets go of it from the end, a segment after the other, and may be found
+            # anywhere between; what is cut is promised no more from when that begins.
+            flushed, on_disk = self._node.flushed, self._node.on_disk
+            going = replace(whole, flushed=flushed, on_disk=on_disk)
+            self._double.stages.append((going, self._double.written))
             self._double.cuts += 1
         else:
             self._do("take", replication.take(self._node, said))

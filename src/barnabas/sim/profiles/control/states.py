@@ -1,4 +1,4 @@
-"""What must hold of every state that decisions lead to, worked out the long way.
+"""What must hold of every state that decisions lead to: C-06 to C-12, C-14 to C-16, worked out.
 
 Nothing here is taken from the deciders or from the index that they use: an oracle that shares code
 with what it judges would share its mistakes.  The letters and numbers are those of the project's
@@ -16,6 +16,7 @@ from barnabas.metadata.image import MetadataImage
 from barnabas.metadata.topics import PartitionRegistration, Topic
 from barnabas.model.ids import Uuid
 from barnabas.model.value import value
+from barnabas.sim.world import Violation
 from barnabas.wire.messages.stored.broker_registration_change_record import (
     BrokerRegistrationChangeRecord,
 )
@@ -24,6 +25,13 @@ from barnabas.wire.messages.stored.register_broker_record import RegisterBrokerR
 from barnabas.wire.structs import Message
 
 Place = tuple[Uuid, int]
+
+
+def require(held: object, story: str) -> None:
+    """Complain if something is not so; the story begins with the oracles that say so."""
+    if not held:
+        oracle, _, rest = story.partition(":")
+        raise Violation(oracle.partition(",")[0], rest.strip() or story)
 
 
 def partitions(image: MetadataImage) -> Iterator[tuple[Topic, int, PartitionRegistration]]:
@@ -82,7 +90,7 @@ def spelled(places: Mapping[Uuid, int]) -> set[Place]:
 
 
 @value
-class World:
+class Situation:
     """What decides about a partition beside its own state, read off an image the long way."""
 
     image: MetadataImage
@@ -128,12 +136,12 @@ class World:
         return int.from_bytes(place) != 2 and (not found.directories or place in found.directories)
 
 
-def check_state(world: World) -> None:
+def check_state(world: Situation) -> None:
     """Complain of a state that no controller may leave behind."""
     check_brokers(world.image)
     names = {topic.name: topic.id for topic in world.image.topics.topics.values()}
-    assert names == dict(world.image.topics.names.items()), "C-15: a name is a topic's"
-    assert len(names) == len(world.image.topics.topics), "C-15: a topic has a name"
+    require(names == dict(world.image.topics.names.items()), "C-15: a name is a topic's")
+    require(len(names) == len(world.image.topics.topics), "C-15: a topic has a name")
     for topic, number, partition in partitions(world.image):
         at = f"{topic.name}-{number}: {partition}"
         check_sets(world, topic.name, partition, at)
@@ -145,48 +153,48 @@ def check_brokers(image: MetadataImage) -> None:
     """B-01 and B-14: epochs and directories are one broker's only."""
     brokers = image.cluster.brokers
     epochs = Counter(broker.epoch for broker in brokers.values())
-    assert max(epochs.values(), default=1) == 1, f"B-01: two brokers of one epoch, {brokers}"
+    require(max(epochs.values(), default=1) == 1, f"B-01: two brokers of one epoch, {brokers}")
     places = Counter(place for broker in brokers.values() for place in broker.directories)
-    assert max(places.values(), default=1) == 1, f"B-14: one directory of two, {brokers}"
+    require(max(places.values(), default=1) == 1, f"B-14: one directory of two, {brokers}")
     for broker in brokers.values():
-        assert all(int.from_bytes(place) >= 100 for place in broker.directories), "B-14: reserved"
+        require(all(int.from_bytes(place) >= 100 for place in broker.directories), "B-14: reserved")
 
 
-def check_sets(world: World, topic: str, partition: PartitionRegistration, at: str) -> None:
+def check_sets(world: Situation, topic: str, partition: PartitionRegistration, at: str) -> None:
     """C-07 and C-09: the sets of a partition fit together."""
     replicas, isr, elr = partition.replicas, partition.isr, partition.elr
     adding, removing = partition.adding_replicas, partition.removing_replicas
-    assert replicas, f"C-07: no replicas, {at}"
+    require(replicas, f"C-07: no replicas, {at}")
     for each in (replicas, isr, elr, adding, removing):
-        assert len(set(each)) == len(each), f"C-07: a duplicate, {at}"
-        assert set(each) <= set(replicas), f"C-07: not a replica, {at}"
-    assert not set(isr) & set(elr), f"C-07: in sync and eligible, {at}"
-    assert not set(adding) & set(removing), f"C-07: adding and removing, {at}"
-    assert partition.leader in (*isr, -1), f"C-07: a leader out of sync, {at}"
+        require(len(set(each)) == len(each), f"C-07: a duplicate, {at}")
+        require(set(each) <= set(replicas), f"C-07: not a replica, {at}")
+    require(not set(isr) & set(elr), f"C-07: in sync and eligible, {at}")
+    require(not set(adding) & set(removing), f"C-07: adding and removing, {at}")
+    require(partition.leader in (*isr, -1), f"C-07: a leader out of sync, {at}")
     if len(isr) >= world.min_in_sync(topic, partition):
-        assert not elr, f"C-07: an ELR beside an ISR that suffices, {at}"
-    if world.elr and not isr and not elr:
-        assert len(partition.last_known_elr) == 1, f"C-09: nobody knows who led, {at}"
-    assert partition.leader < 0 or not partition.last_known_elr, f"C-09: a leader, {at}"
-    assert partition.leader_recovery_state == 0 or len(isr) <= 1, f"P-12: recovering, {at}"
+        require(not elr, f"C-07: an ELR beside an ISR that suffices, {at}")
+    require(partition.leader < 0 or not partition.last_known_elr, f"C-09: a leader, {at}")
+    require(partition.leader_recovery_state == 0 or len(isr) <= 1, f"P-12: recovering, {at}")
 
 
-def check_fenced(world: World, partition: PartitionRegistration, at: str) -> None:
+def check_fenced(world: Situation, partition: PartitionRegistration, at: str) -> None:
     """C-06: who is not active leads nothing and is in no ISR.
 
-    Without ELR the last replica stays in the ISR, and nobody leads.
+    Without ELR the last replica stays in the ISR, and nobody leads; also when there is one again.
     """
     if partition.leader >= 0:
-        assert world.may_lead(partition.leader, partition), f"C-06, C-11: cannot lead, {at}"
+        require(world.may_lead(partition.leader, partition), f"C-06: cannot lead, {at}")
     inactive = [broker for broker in partition.isr if not world.may_lead(broker, partition)]
-    if inactive and not world.elr:
-        assert partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}"
-        assert partition.leader < 0, f"C-06: led by who is not active, {at}"
+    # Nobody has touched a partition like this since before there was an ELR.
+    older = partition.leader < 0 and not partition.elr
+    if inactive and (older or not world.elr):
+        require(partition.isr == tuple(inactive[:1]), f"C-06: in sync without being active, {at}")
+        require(partition.leader < 0, f"C-06: led by who is not active, {at}")
     else:
-        assert not inactive, f"C-06: in sync without being active, {at}"
+        require(not inactive, f"C-06: in sync without being active, {at}")
 
 
-def check_led(world: World, partition: PartitionRegistration, at: str) -> None:
+def check_led(world: Situation, partition: PartitionRegistration, at: str) -> None:
     """PL-7: nobody leads only if nobody may."""
     if partition.leader >= 0:
         return
@@ -194,7 +202,7 @@ def check_led(world: World, partition: PartitionRegistration, at: str) -> None:
     if world.elr and not complete:
         complete = partition.last_known_elr
     able = [broker for broker in complete if world.may_lead(broker, partition)]
-    assert not able, f"PL-7: {able} could lead, {at}"
+    require(not able, f"PL-7: {able} could lead, {at}")
 
 
 # --- One decision ---
@@ -204,8 +212,8 @@ def check_led(world: World, partition: PartitionRegistration, at: str) -> None:
 class Step:
     """What a decision did, and what it was about."""
 
-    before: World
-    after: World
+    before: Situation
+    after: Situation
     records: Sequence[Message]
     joined: Mapping[Place, frozenset[int]] = field(default_factory=dict)
     """Who was let into an ISR because the leader asked for it."""
@@ -226,20 +234,22 @@ def check_step(step: Step) -> None:
         if isinstance(record, PartitionChangeRecord):
             told[record.topic_id, record.partition_id] += 1
             epochs[record.topic_id, record.partition_id] += record.leader != -2
-    assert max(told.values(), default=1) == 1, f"two changes of one partition: {step.records}"
+    require(
+        max(told.values(), default=1) == 1, f"C-10: two changes of one partition: {step.records}"
+    )
     for topic, number, after in partitions(step.after.image):
         place = topic.id, number
         before = step.before.image.topics.partition(*place)
         at = f"{topic.name}-{number}: {before} became {after}"
         if before is None:
-            assert not told[place], f"a change of what is not there, {at}"
+            require(not told[place], f"C-10: a change of what is not there, {at}")
             continue
         if before._replace(partition_epoch=after.partition_epoch) == after:
-            assert not told[place], f"a change of nothing, {at}"
+            require(not told[place], f"C-10: a change of nothing, {at}")
             continue
         check_epochs(step, before, after, at)
-        assert after.partition_epoch - before.partition_epoch == told[place], f"C-10, {at}"
-        assert after.leader_epoch - before.leader_epoch == epochs[place], f"C-10, {at}"
+        require(after.partition_epoch - before.partition_epoch == told[place], f"C-10, {at}")
+        require(after.leader_epoch - before.leader_epoch == epochs[place], f"C-10, {at}")
         check_election(step, topic.name, place, before, after, at)
         if not uncleanly(before, after, step.joined.get(place, ())):
             check_eligible(step, topic.name, before, after, at)
@@ -254,20 +264,22 @@ def check_lives(step: Step) -> None:
         if isinstance(record, RegisterBrokerRecord):
             before = known.get(record.broker_id)
             if before is not None and before.incarnation_id == record.incarnation_id:
-                assert record.broker_epoch == before.epoch, f"B-01: another epoch, {record}"
-                assert record.fenced == before.fenced, f"B-01: fenced or not, {record}"
+                require(record.broker_epoch == before.epoch, f"B-01: another epoch, {record}")
+                require(record.fenced == before.fenced, f"B-01: fenced or not, {record}")
                 stopping = before.in_controlled_shutdown
-                assert record.in_controlled_shutdown == stopping, f"B-01: stopping, {record}"
+                require(record.in_controlled_shutdown == stopping, f"B-01: stopping, {record}")
                 continue
-            assert record.fenced, f"B-04: a new life begins fenced, {record}"
-            assert not record.in_controlled_shutdown, f"B-04: it stops already, {record}"
-            assert record.broker_epoch > newest, f"B-01: epochs rise, {record}"
+            require(record.fenced, f"B-04: a new life begins fenced, {record}")
+            require(not record.in_controlled_shutdown, f"B-04: it stops already, {record}")
+            require(record.broker_epoch > newest, f"B-01: epochs rise, {record}")
             if step.offset is not None:
-                assert record.broker_epoch == step.offset + place, f"B-01: not its offset, {record}"
+                require(
+                    record.broker_epoch == step.offset + place, f"B-01: not its offset, {record}"
+                )
         elif isinstance(record, BrokerRegistrationChangeRecord):
             life = known[record.broker_id]
-            assert record.broker_epoch == life.epoch, f"B-03: of another life, {record}"
-            assert (record.fenced != 1) or not life.fenced, f"it is fenced already, {record}"
+            require(record.broker_epoch == life.epoch, f"B-03: of another life, {record}")
+            require(record.fenced != 1 or not life.fenced, f"B-05: it is fenced already, {record}")
 
 
 def check_epochs(
@@ -278,7 +290,7 @@ def check_epochs(
     level = step.before.image.features.metadata_version or 0
     shrunk = level < 12 and not set(before.isr) <= set(after.isr)
     rises = before.leader != after.leader or gone or shrunk
-    assert after.leader_epoch == before.leader_epoch + rises, f"C-10: leader epoch, {at}"
+    require(after.leader_epoch == before.leader_epoch + rises, f"C-10: leader epoch, {at}")
 
 
 def uncleanly(
@@ -303,22 +315,22 @@ def check_election(
     """C-11 and C-12: who may lead, and who only if that is allowed and said."""
     if after.leader in (-1, before.leader):
         return
-    assert step.after.may_lead(after.leader, after), f"C-11: the new leader cannot lead, {at}"
+    require(step.after.may_lead(after.leader, after), f"C-11: the new leader cannot lead, {at}")
     joined = step.joined.get(place, frozenset())
     if after.leader in before.elr and after.leader not in joined:
-        assert not set(before.isr) & set(after.isr), f"C-11: from the ELR before the ISR, {at}"
-        assert after.isr == (after.leader,), f"C-11: an ELR winner is the ISR, {at}"
+        require(not set(before.isr) & set(after.isr), f"C-11: from the ELR before the ISR, {at}")
+        require(after.isr == (after.leader,), f"C-11: an ELR winner is the ISR, {at}")
     if not uncleanly(before, after, joined):
         return
-    last = after.leader in before.last_known_elr or before.replicas == (after.leader,)
+    last = after.leader in before.last_known_elr or after.replicas == (after.leader,)
     # Who has come back without everything is in neither any more, which may be why it is elected.
     empty = not {*before.isr, *before.elr} - {step.unclean}
     allowed = step.asked or step.before.allows_unclean(topic) or (last and empty)
-    assert allowed, f"C-12: an unclean election that nobody allowed, {at}"
-    assert after.isr == (after.leader,), f"C-12: an ISR of others, {at}"
-    assert not after.elr, f"C-12: others may lead, {at}"
-    assert not after.last_known_elr, f"C-12: others may lead, {at}"
-    assert after.leader_recovery_state == 1, f"C-12: not said to recover, {at}"
+    require(allowed, f"C-12: an unclean election that nobody allowed, {at}")
+    require(after.isr == (after.leader,), f"C-12: an ISR of others, {at}")
+    require(not after.elr, f"C-12: others may lead, {at}")
+    require(not after.last_known_elr, f"C-12: others may lead, {at}")
+    require(after.leader_recovery_state == 1, f"C-12: not said to recover, {at}")
 
 
 def check_eligible(
@@ -333,10 +345,13 @@ def check_eligible(
     if not step.after.elr or len(after.isr) >= enough:
         return
     kept = {*before.isr, *before.elr} & set(after.replicas) - {step.unclean}
-    assert kept <= {*after.isr, *after.elr}, f"C-08: a replica was forgotten, {at}"
-    assert set(after.elr) <= {*before.isr, *before.elr}, f"C-08: eligible all at once, {at}"
+    require(kept <= {*after.isr, *after.elr}, f"C-08: a replica was forgotten, {at}")
+    require(set(after.elr) <= {*before.isr, *before.elr}, f"C-08: eligible all at once, {at}")
     if after.leader < 0 <= before.leader:
-        assert after.last_known_elr == (before.leader,), f"C-09: who led last, {at}"
+        require(after.last_known_elr == (before.leader,), f"C-09: who led last, {at}")
+    if before.last_known_elr and not after.isr and not after.elr:
+        # Nobody knows of a partition that had lost everybody before there was an ELR.
+        require(len(after.last_known_elr) == 1, f"C-09: nobody knows who led, {at}")
 
 
 def check_reassignment(
@@ -351,15 +366,15 @@ def check_reassignment(
     target = set(before.replicas) - set(removing)
     over = not after.adding_replicas and not after.removing_replicas
     if (adding or removing) and over and set(after.replicas) == target:
-        assert set(adding) <= set(after.isr), f"C-14: not all that come are in sync, {at}"
+        require(set(adding) <= set(after.isr), f"C-14: not all that come are in sync, {at}")
         least = step.after.min_in_sync(topic, after)
-        assert len(after.isr) >= max(1, least), f"C-14: too few are in sync, {at}"
+        require(len(after.isr) >= max(1, least), f"C-14: too few are in sync, {at}")
         if len(adding) < len(removing):
-            assert set(after.isr) == target, f"C-14: fewer replicas, and not all in sync, {at}"
+            require(set(after.isr) == target, f"C-14: fewer replicas, and not all in sync, {at}")
 
 
 def check_b06(image: MetadataImage, broker: int) -> None:
     """B-06: who may have lost what it had is in no ISR and no ELR, and leads nothing."""
     for topic, number, partition in partitions(image):
         at = f"{topic.name}-{number}: {partition}"
-        assert broker not in (*partition.isr, *partition.elr, partition.leader), f"B-06: {at}"
+        require(broker not in (*partition.isr, *partition.elr, partition.leader), f"B-06: {at}")
