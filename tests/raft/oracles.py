@@ -25,7 +25,15 @@ from barnabas.raft.effects import (
     StorePart,
     Truncate,
 )
-from barnabas.raft.events import Answered, Asked, Event, SnapshotInstalled, Started
+from barnabas.raft.events import (
+    Alarm,
+    Answered,
+    Asked,
+    Event,
+    SnapshotInstalled,
+    Started,
+    TimerFired,
+)
 from barnabas.raft.messages import (
     Answer,
     Fetch,
@@ -141,6 +149,8 @@ class Judge(Watcher):
         node = member.alive
         self.state, self.election = node.state, member.disk.election
         self.high_watermark = node.high_watermark
+        if event == TimerFired(Alarm.FETCH):
+            self.has_heard.pop(self._place(member), None)
         self.heard_before = self.has_heard.get(self._place(member)) == node.epoch
         self.question = event.question if isinstance(event, Asked) else None
         self.divergence = None

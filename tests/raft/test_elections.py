@@ -362,6 +362,22 @@ def test_a_follower_grants_a_pre_vote_until_its_leader_has_answered() -> None:
     assert not ask(raft, vote(2, end=9, last_epoch=2, pre=True), VoteAnswer).granted
 
 
+def test_who_does_not_know_that_it_votes_grants_a_pre_vote_when_its_leader_is_silent() -> None:
+    raft, effects = follower(2, history_=history(2, 3))
+    answer(raft, effects, fetched(2, records(5, 2)))
+    wants = vote(2, end=9, last_epoch=2, pre=True)
+    assert not ask(raft, wants, VoteAnswer).granted
+    raft.step(TimerFired(Alarm.FETCH), 2_000)
+    assert ask(raft, wants, VoteAnswer).granted
+    assert now(raft) == Follower(2, 2, at(2))
+    # It had only been slow.
+    raft, effects = follower(2, history_=history(2, 3))
+    raft.step(TimerFired(Alarm.FETCH), 2_000)
+    assert ask(raft, wants, VoteAnswer).granted
+    answer(raft, effects, fetched(2, records(5, 2)))
+    assert not ask(raft, wants, VoteAnswer).granted
+
+
 def test_a_leader_grants_nothing_and_who_has_resigned_grants_pre_votes() -> None:
     raft = leader()
     best = vote(2, end=99)

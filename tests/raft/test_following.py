@@ -9,7 +9,6 @@ from barnabas.raft.asking import failed
 from barnabas.raft.effects import (
     AppendFetched,
     Ask,
-    CancelTimer,
     Effect,
     Flush,
     HighWatermark,
@@ -189,16 +188,20 @@ def test_voters_among_the_records_are_in_force_at_once() -> None:
     effects = answer(raft, effects, fetched(2, some))
     assert raft.voters.current == voters(2, 3)
     assert not raft.is_voter
-    # Who votes no more waits for no leader.
-    assert CancelTimer(Alarm.FETCH) in effects
-    assert raft.step(TimerFired(Alarm.FETCH), 0) == []
+    # Who votes no more misses its leader, and does not stand for election.
+    assert SetTimer(Alarm.FETCH, 2_000) in effects
+    assert raft.following.has_fetched
+    assert raft.step(TimerFired(Alarm.FETCH), 2_000) == []
+    assert raft.state == Follower(2, 2, at(2))
+    assert not raft.following.has_fetched
 
 
 def test_a_newcomer_that_reads_that_it_votes_waits_for_its_leader() -> None:
     raft, effects = follower(2, history_=history(2, 3))
-    assert not raft.is_set(Alarm.FETCH)
     some = Batches(b"records", 6, ((2, 6),), ((5, voters(1, 2, 3)),), ())
     assert SetTimer(Alarm.FETCH, 2_000) in answer(raft, effects, fetched(2, some))
+    raft.step(TimerFired(Alarm.FETCH), 2_000)
+    assert isinstance(raft.state, Prospective)
 
 
 # --- cutting ---------------------------------------------------------------------------------

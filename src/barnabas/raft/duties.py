@@ -42,7 +42,7 @@ class Following:
     """What a follower has from its leader."""
 
     has_fetched: bool = False
-    """Whether the leader has answered in this epoch: then it lives (R-19)."""
+    """Whether the leader has answered, and not been silent for too long since: it lives (R-19)."""
     failures: int = 0
     """How many fetches in a row came to nothing."""
     complaint: str = ""

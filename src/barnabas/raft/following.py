@@ -51,10 +51,23 @@ def begin(replica: Replica) -> list[Effect]:
 
 
 def await_leader(replica: Replica) -> list[Effect]:
-    """Give the leader time; who does not vote has no use for a timeout (R-06)."""
-    if not replica.is_voter or replica.is_stopping:
+    """Give the leader time; who can never vote has no use for a timeout."""
+    if not replica.config.can_vote or replica.is_stopping:
         return replica.cancel(Alarm.FETCH)
     return replica.set(Alarm.FETCH, replica.config.fetch_timeout_ms)
+
+
+def miss_leader(replica: Replica) -> list[Effect]:
+    """Stay a follower, and stand in nobody's way: by others' logs this replica may be a voter.
+
+    1. the leader adds this replica to voters 1, 2 and 3, and the record reaches those alone;
+    2. the leader is lost, and the two that are left need one vote more, which is this one's;
+    3. this one knows of no vote that it has, and so never stands for election itself: if it went
+       on refusing for a leader that has answered once, nobody would be elected ever again.
+    """
+    assert not replica.is_voter, f"{replica.state} misses its leader and does not stand"
+    replica.following.has_fetched = False
+    return []
 
 
 # --- asking ----------------------------------------------------------------------------------

@@ -197,6 +197,8 @@ class RaftNode(Replica):
                 return self.become(Unattached(epoch + 1))
             case Alarm.FETCH, Follower() if self.is_voter:
                 return elections.stand(self)
+            case Alarm.FETCH, Follower():
+                return following.miss_leader(self)
             case Alarm.UPDATE_VOTER, Follower():
                 return changes.introduce(self)
             case Alarm.CHECK_QUORUM, Leader():

@@ -95,6 +95,13 @@ class Cluster:
         self.world.fabric.cut(apart)
         self._cut += apart
 
+    def part(self, one: str, other: str) -> None:
+        """Cut two hosts off from each other, both ways."""
+        ways = ((one, other), (other, one))
+        apart = [self.world.fabric.links.between(*way) for way in ways]
+        self.world.fabric.cut(apart)
+        self._cut += apart
+
     def heal(self) -> None:
         """Let everybody reach everybody again."""
         self.world.fabric.heal(self._cut)

@@ -157,6 +157,20 @@ def test_a_pre_vote_against_a_leader_that_answers_is_noticed() -> None:
     oracle.step(step(of, vote(3, pre_vote=True), reply, follows, stint=2))
 
 
+def test_a_pre_vote_against_a_leader_that_is_missed_is_none_of_its_business() -> None:
+    oracle, of = PreVoteIsHarmless(), life()
+    follows = facts(Follower(3, 2, AT))
+    reply = [Reply(1, granted(3))]
+    heard = Answered(5, FetchAnswer(Standing(ErrorCode.NONE, 3, 2, AT), 0, NO_BATCHES))
+    fetch = Fetch(key(1), 3, 0, 0, 0, 500, 9)
+    oracle.step(step(of, heard, (), follows, answers=fetch))
+    oracle.step(step(of, TimerFired(Alarm.FETCH), (), follows))
+    oracle.step(step(of, vote(3, pre_vote=True), reply, follows))
+    oracle.step(step(of, heard, (), follows, answers=fetch))
+    with pytest.raises(Violation, match="R-19"):
+        oracle.step(step(of, vote(3, pre_vote=True), reply, follows))
+
+
 def test_a_pre_vote_that_changes_anything_is_noticed() -> None:
     after = facts(Unattached(3, None, key(2)))
     with pytest.raises(Violation, match="R-19"):

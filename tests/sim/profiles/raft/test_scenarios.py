@@ -8,6 +8,7 @@ from barnabas.sim.plan import Fault
 from barnabas.sim.profiles.raft.disks import LOG
 from barnabas.sim.profiles.raft.history import compare
 from barnabas.sim.profiles.raft.member import key_of
+from barnabas.sim.world import Settings
 from tests.sim.profiles.raft.cluster import Cluster, cluster
 
 
@@ -98,6 +99,31 @@ def test_a_change_of_voters_that_is_not_committed_goes_with_its_leader() -> None
         assert (
             quorum.at(old).quorum.node.voters.current == quorum.at(new).quorum.node.voters.current
         )
+
+
+def test_a_voter_that_does_not_know_it_yet_elects_whoever_needs_its_vote() -> None:
+    # Slow enough for a link to be cut while a record is on its way.
+    slow = Settings(latency_ns=20_000_000)
+    with cluster(voters=3, spares=1, settings=slow) as quorum:
+        old = quorum.leader
+        newcomer = quorum.at("n4").quorum.node
+        quorum.until(lambda: newcomer.high_watermark > 0)
+        quorum.run(2_000)
+        quorum.ask("add", "n4", 0)
+        quorum.until(lambda: len(quorum.at(old).quorum.node.voters.current) == 4)
+        # All have the record but the newcomer, and then the leader is lost for good: of four
+        # voters, three have to vote.
+        quorum.part(old, "n4")
+        rest = [quorum.at(host).quorum.node for host in quorum.others(old, "n4")]
+        quorum.until(lambda: all(len(node.voters.current) == 4 for node in rest))
+        quorum.cut_off(old)
+        assert not newcomer.is_voter
+        assert newcomer.following.has_fetched, "it had a leader that answered"
+        new = quorum.new_leader(than=old)
+        assert quorum.done(quorum.write("without the old leader", at=new))
+        quorum.until(lambda: newcomer.is_voter)
+        quorum.heal()
+        assert quorum.settled()
 
 
 def test_a_vote_that_cannot_be_written_is_not_told() -> None:

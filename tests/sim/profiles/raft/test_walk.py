@@ -238,6 +238,13 @@ def test_a_vote_is_refused_with_a_reason_or_as_senseless() -> None:
     assert walk(double(), Asked(5, VOTE), [Reply(5, senseless)]) == {}
 
 
+def test_an_observer_that_misses_its_leader_may_grant_a_pre_vote() -> None:
+    given = double(Role.FOLLOWER, key=STRANGER, has_fetched=True)
+    assert walk(given, TimerFired(Alarm.FETCH), []) == {"miss_leader": 1}
+    asked = Asked(5, replace(VOTE, voter=ReplicaKey(1, Quorum.directory(9)), pre_vote=True))
+    assert walk(given, asked, yes(2, 2)) == {"grant": 1, "stay": 1}
+
+
 def test_news_of_a_higher_epoch_are_heeded() -> None:
     later = replace(VOTE, epoch=4)
     assert wrong(double(voted=key_of(THREE)), Asked(5, later), []) == "TV-raft-stay NOTHING_NEW"

@@ -16,7 +16,7 @@ from barnabas.sim.specs.raft.deeds import (
     settled,
 )
 from barnabas.sim.specs.raft.guards import ALL, Guard, without
-from barnabas.sim.specs.raft.log import PLAIN, Log
+from barnabas.sim.specs.raft.log import PLAIN, Key, Log
 from barnabas.sim.specs.raft.node import (
     Asked,
     FetchAnswer,
@@ -55,6 +55,8 @@ def test_a_replica_does_what_its_role_and_scope_allow() -> None:
     assert own(replica(epoch=3)) == ["restarts as unattached, having 1"], "no epoch is left"
     assert own(replica(Role.FOLLOWER), Scope(3, epochs=1)) == []
     assert "stands" in own(replica(), Scope(3, pre_votes=True))
+    observer = replica(Role.FOLLOWER, key=Key(4, "a"))
+    assert own(observer, Scope(3, 1, epochs=1, pre_votes=True)) == ["misses its leader"]
     elected = replica(Role.CANDIDATE, granted=frozenset({1, 2}))
     assert "leads" in own(elected)
     leader = replica(Role.LEADER, hwm=1)

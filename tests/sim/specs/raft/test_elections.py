@@ -13,6 +13,7 @@ from barnabas.sim.specs.raft.elections import (
     grant,
     lead,
     lose_pre_vote,
+    miss_leader,
     refuse,
     resign,
     restart,
@@ -174,6 +175,19 @@ def test_a_pre_vote_changes_nothing() -> None:
     assert why_not(grant(replica(Role.LEADER), request)) is Guard.LEADER_IS_SILENT
     longer = replica(log=Log().append(1, PLAIN, 2))
     assert why_not(grant(longer, request)) is Guard.LOG_COMPLETE
+
+
+def test_an_observer_that_misses_its_leader_grants_pre_votes_again() -> None:
+    stranger = Key(4, "a")
+    lives = replica(Role.FOLLOWER, key=stranger, has_fetched=True)
+    request = replace(vote(pre_vote=True), voter=stranger)
+    assert why_not(grant(lives, request)) is Guard.LEADER_IS_SILENT
+    misses = done(miss_leader(lives))
+    assert misses == replace(lives, has_fetched=False)
+    assert done(grant(misses, request)) == misses
+    # Who votes stands for election instead.
+    assert why_not(miss_leader(replica(Role.FOLLOWER))) is Guard.RIGHT_ROLE
+    assert why_not(miss_leader(replica(key=stranger))) is Guard.RIGHT_ROLE
 
 
 def test_an_answer_counts_once_in_the_round_that_asked() -> None:

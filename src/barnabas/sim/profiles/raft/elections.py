@@ -255,7 +255,8 @@ class Round:
 class PreVoteIsHarmless(Oracle):
     """R-19: a pre-vote in one's own epoch changes nothing that is durable.
 
-    It is refused by a leader, and by a follower that has fetched since it follows its leader.
+    It is refused by a leader, and by a follower that has fetched since it follows its leader, until
+    its patience with that leader is at an end.
     Nobody raises its epoch by itself but a Prospective that a majority would elect, and a Resigned
     whose time is over; and nobody leads without the votes of a majority (R-23: of these very
     directories).
@@ -273,6 +274,8 @@ class PreVoteIsHarmless(Oracle):
                 self._note_fetch(step, standing.error)
             case Answered(_, VoteAnswer() as answer):
                 self._note_vote(step, answer)
+            case TimerFired(Alarm.FETCH):
+                self._fetched.pop(step.life, None)
             case _:
                 pass
 

@@ -35,6 +35,7 @@ from barnabas.raft.effects import (
     Truncate,
 )
 from barnabas.raft.events import (
+    Alarm,
     Answered,
     AppendAsked,
     Asked,
@@ -43,6 +44,7 @@ from barnabas.raft.events import (
     Flushed,
     SnapshotInstalled,
     SnapshotTaken,
+    TimerFired,
     Unanswered,
 )
 from barnabas.raft.messages import (
@@ -206,6 +208,9 @@ class Walk:
                 self._double.node = forgotten(node, request)
             case AppendAsked(records):
                 self._records = records
+            case TimerFired(Alarm.FETCH):
+                # Who votes stands for election instead, which is told.
+                self._maybe("miss_leader", elections.miss_leader(node))
             case Flushed(cuts, end) if cuts == self._double.cuts:
                 self._do("flush", replication.flush(node, end))
             case SnapshotTaken(snapshot) if snapshot.end_offset > node.log.start:

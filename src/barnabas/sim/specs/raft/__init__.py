@@ -26,7 +26,9 @@ Where the port is not the specification, on purpose:
   the disk is perfect.  So a candidate that comes back with less than it had must not run on: who
   has voted for it does so again without another look (``KEEPS_CLAIM``).
 - A single voter commits when it has flushed; there that action cannot happen.
-- Observers are served, and learn who leads.
+- Observers are served, and learn who leads.  One that misses its leader grants pre-votes again
+  (``miss_leader``), for it may have been made a voter since; there a follower that has fetched
+  refuses them for as long as it follows.
 - The high watermark of a follower does not fall within a life; there every answer sets it.
 - Offsets begin at 0, ends and high watermarks are exclusive.
 - Voters are known by node and disk, leaders by node alone, as on the wire.

@@ -23,6 +23,7 @@ from barnabas.sim.specs.raft.elections import (
     grant,
     lead,
     lose_pre_vote,
+    miss_leader,
     resign,
     restart,
     stand,
@@ -229,6 +230,7 @@ def elections(node: Node, scope: Scope, rules: Rules) -> Iterator[Try]:
     """Yield how a replica may come to lead, and stop."""
     if scope.pre_votes:
         yield with_questions("stands", stand(node, rules), rules)
+        yield "misses its leader", FREE, miss_leader(node, rules), ()
     if node.epoch < scope.epochs:
         if scope.pre_votes:
             yield with_questions("wins the pre-vote", win_pre_vote(node, rules), rules)

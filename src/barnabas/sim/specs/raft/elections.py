@@ -83,6 +83,12 @@ def stand(node: Node, rules: Rules = ALL) -> Step | Blocked:
     return Step(replace(after, granted=frozenset({node.key.id})))
 
 
+def miss_leader(node: Node, rules: Rules = ALL) -> Step | Blocked:
+    """Wait no longer, and do not vote: believe no more that the leader lives."""
+    blocked = rules.blocked((Guard.RIGHT_ROLE, node.role is Role.FOLLOWER and not node.is_voter))
+    return Step(replace(node, has_fetched=False)) if blocked is None else blocked
+
+
 def win_pre_vote(node: Node, rules: Rules = ALL, is_known: bool = True) -> Step | Blocked:
     """Begin an election in the next epoch; at once if somebody does not know pre-votes."""
     blocked = rules.blocked(

@@ -18,7 +18,7 @@ class Guard(StrEnum):
     FREE_TO_VOTE = "it is unattached or prospective, and follows nobody"
     VOTES_ONCE = "it has voted for nobody else in this epoch"
     LOG_COMPLETE = "the candidate's log is as complete as its own"
-    LEADER_IS_SILENT = "it has not fetched from a leader in this epoch"
+    LEADER_IS_SILENT = "it has not fetched from a leader in this epoch, or misses it since"
     REASON_TO_REFUSE = "there is a reason to refuse"
     ADDRESSEE = "it is the one that was meant, with the disk that was meant"
     OUTSTANDING = "the answer is to a question that still stands"
