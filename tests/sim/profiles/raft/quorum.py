@@ -7,7 +7,7 @@ Nothing takes time and nothing is encoded: what matters is the order of things, 
 possible, the unlikely ones too.  A disk keeps what was flushed; a crash keeps some of the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
@@ -388,9 +388,7 @@ class Quorum:
     def tell(self, life: Life, event: Event) -> None:
         """Let a replica take an event, and perform what it wants done."""
         effects = self._on_event(life, life.node, event)
-        dies_after = len(effects) + 1
-        if self.random.random() < self._death:
-            dies_after = self.random.randrange(len(effects) + 1)
+        dies_after = self.dies_after(effects)
         for effect in effects[:dies_after]:
             self._perform(life, effect)
             if not self._lives_on(life):
@@ -401,6 +399,12 @@ class Quorum:
                     # A log is cut from its end, and may be found anywhere between.
                     life.disk.flushed = min(life.disk.flushed, effect.end_offset)
             self._crash(life)
+
+    def dies_after(self, effects: Sequence[Effect]) -> int:
+        """Return after how many effects a replica dies; there are not so many if it lives on."""
+        if self.random.random() < self._death:
+            return self.random.randrange(len(effects) + 1)
+        return len(effects) + 1
 
     def now_ms(self) -> int:
         """Return the time."""

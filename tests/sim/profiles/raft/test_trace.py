@@ -1,10 +1,11 @@
 """The port goes with the product through every schedule, and with no broken product."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from barnabas.raft.effects import Effect
+from barnabas.raft.effects import Effect, Truncate
 from barnabas.raft.events import Event, StopAsked
 from barnabas.raft.node import Contradiction, RaftNode
 from barnabas.sim.profiles.raft import RaftValidator, facts_of
@@ -86,6 +87,32 @@ def test_the_port_goes_with_the_product_through_every_schedule() -> None:
     assert set(actions) == ACTIONS
     # Elections must not crowd out what they are for.
     assert min(actions["commit"], actions["take"], actions["restart"]) > 100
+
+
+class Struck(Validated):
+    """Whoever cuts its log dies of it as often as not."""
+
+    def __init__(self, seed: int) -> None:
+        self.struck = 0
+        super().__init__(seed)
+
+    def dies_after(self, effects: Sequence[Effect]) -> int:
+        """Die where a log is cut, and nowhere else."""
+        for at, effect in enumerate(effects):
+            if isinstance(effect, Truncate) and self.random.random() < 0.5:
+                self.struck += 1
+                return at
+        return len(effects) + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [13, 28, 80])
+def test_whoever_dies_while_it_cuts_its_log_may_have_any_part_of_it(seed: int) -> None:
+    # Schedules in which the log that was found ends between what was cut and what was there.
+    quorum = Struck(seed)
+    for _ in range(STEPS):
+        quorum.step()
+    assert quorum.struck
 
 
 @pytest.mark.slow
