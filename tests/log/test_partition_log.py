@@ -392,6 +392,22 @@ def test_a_segment_that_was_rolled_during_a_flush_is_durable_after_the_next() ->
     assert content(machine.log()) == held
 
 
+def test_a_flush_waits_for_no_file_twice() -> None:
+    machine = Machine()
+    log = filled(machine, 120)
+    assert len(log.segments) > 5
+    machine.hold()
+    flush, waits = log.flush(), 0
+    while True:
+        try:
+            flush.send(None)
+        except StopIteration:
+            break
+        waits += 1
+    # The directory, besides.
+    assert waits <= len(machine.process.names(log.directory)) + 1
+
+
 def test_an_epoch_is_durable_before_its_leader_writes() -> None:
     machine = Machine()
     log = filled(machine, 2)

@@ -527,7 +527,8 @@ class PartitionLog:
         names, rolled = self._names_changed, list(self._rolled)
         await self._sync_epochs()
         await self.snapshots.sync()
-        for segment in (*rolled, *self.segments[self.floor(self.recovery_point) :]):
+        # Nearly all that has rolled lies above the recovery point, too.
+        for segment in dict.fromkeys((*rolled, *self.segments[self.floor(self.recovery_point) :])):
             await segment.sync()
         if names > self._names_synced:
             await self.disk.sync_directory(self.directory)
