@@ -14,6 +14,7 @@ controllers' decisions have become on their way.
 import json
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -73,14 +74,13 @@ class Cluster:
             self.brokers[broker_id] = broker
 
     def __enter__(self) -> "Cluster":
-        self.controllers.__enter__()
-        try:
+        with ExitStack() as undo:
+            self.controllers.__enter__()
+            undo.callback(self.end)
             for broker in self.brokers.values():
                 broker.launch()
             self.until_unfenced(*self.brokers)
-        except BaseException:
-            self.end()
-            raise
+            undo.pop_all()
         return self
 
     def __exit__(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.controller.config import ControllerConfig
-from barnabas.controller.features import QuorumFacts, Upgrade, update, wanted_kraft_version
+from barnabas.controller.features import QuorumFacts, Upgrade, update
 from barnabas.controller.state import ControllerState
 from barnabas.model.caller import ANYBODY, Caller
 from barnabas.model.errors import ErrorCode
@@ -198,18 +198,15 @@ def test_a_level_of_zero_is_no_level() -> None:
     assert TRANSACTION_VERSION not in after.image.features.levels
 
 
-def test_the_quorums_version_is_judged_here_and_raised_there() -> None:
-    request = UpdateFeaturesRequest(
-        feature_updates=[
-            UpdateFeaturesRequest.FeatureUpdateKey(feature=KRAFT_VERSION, max_version_level=1)
-        ]
-    )
+@pytest.mark.parametrize("validate_only", [False, True])
+def test_the_quorums_version_is_judged_and_stays_what_it_is(validate_only: bool) -> None:
+    key = UpdateFeaturesRequest.FeatureUpdateKey(feature=KRAFT_VERSION, max_version_level=1)
+    request = UpdateFeaturesRequest(feature_updates=[key], validate_only=validate_only)
     decision = update(state(), CONFIG, QUORUM, request, ANYBODY)
-    assert (decision.records, decision.reply.error_code) == ((), 0)
-    assert wanted_kraft_version(request, QUORUM) == 1
+    assert decision.records == ()
+    assert decision.reply.error_code == ErrorCode.FEATURE_UPDATE_FAILED
+    assert "stays so while the quorum runs" in str(decision.reply.error_message)
     raised = QuorumFacts(kraft_version=1, voters=(9,))
-    assert wanted_kraft_version(request, raised) is None
-    assert wanted_kraft_version(UpdateFeaturesRequest(), QUORUM) is None
     _, reply = updated(state(), (KRAFT_VERSION, 0, UNSAFELY_DOWN), quorum=raised)
     assert "Can't downgrade the version of this feature" in str(reply.error_message)
     _, reply = updated(state(), (KRAFT_VERSION, 1), quorum=raised)

@@ -6,6 +6,7 @@ from typing import Any
 
 from barnabas.runtime.runtime import Runtime
 from barnabas.sim.plan import Plan
+from barnabas.sim.profile import Profile
 from barnabas.sim.run import Outcome, run
 from barnabas.sim.tape import Tape
 from barnabas.sim.tripwires import Tripwires
@@ -68,3 +69,14 @@ def first_failure(mutant: str) -> tuple[Plan, Outcome]:
         if outcome.oracle:
             return plan, outcome
     raise AssertionError(f"{mutant} survives")
+
+
+def first_oracle(profile: Profile, plant: Callable[[str], None], mutant: str, seeds: int) -> str:
+    """Return the oracle that notices a mutant first, within so many seeds; empty if none does."""
+    try:
+        for seed in range(1, seeds + 1):
+            if found := run(profile, profile.plan(seed, mutant)).oracle:
+                return found
+    finally:
+        plant("")
+    return ""

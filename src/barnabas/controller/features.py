@@ -10,8 +10,8 @@ so that whoever leads next can.  (Before controllers registered, nobody could kn
 records: whoever runs an older release would find records in the log that it cannot read, even if
 nothing of what they say is left.  Kafka knows a way to force that and refuses it, and so do we.
 
-``kraft.version`` is the quorum's: whether it may rise to what is asked is judged here with the
-rest, and ``wanted_kraft_version`` says to the handler what to ask of the quorum.
+``kraft.version`` is the quorum's: it is judged here with the rest, and whoever asks that it rise
+is refused, for it cannot while the quorum runs.
 
 Eligible leader replicas mean something as long as ``min.insync.replicas`` is the same for all, so
 using them sets it for all.  Using them no more forgets those there are: nobody would keep them up.
@@ -101,15 +101,6 @@ def update(
     )
 
 
-def wanted_kraft_version(request: UpdateFeaturesRequest, quorum: QuorumFacts) -> int | None:
-    """Return what the quorum has to be asked for, once the rest was found to be right."""
-    for one in reversed(request.feature_updates):
-        if one.feature == KRAFT_VERSION:
-            level = one.max_version_level
-            return level if level > quorum.kraft_version and not request.validate_only else None
-    return None
-
-
 def updated(
     state: ControllerState,
     config: ControllerConfig,
@@ -127,6 +118,12 @@ def updated(
         level, current = one.max_version_level, before.get(name, 0)
         check_direction(name, level, current, one)
         check_supported(state, config, quorum, name, level)
+        if name == KRAFT_VERSION and level > current:
+            raise Refused(
+                ErrorCode.FEATURE_UPDATE_FAILED,
+                f"{name} is {current} and stays so while the quorum runs: format a new cluster at "
+                f"{level}",
+            )
         if name == METADATA_VERSION:
             check_metadata_version(state, LevelChange(current, level))
     check_all_needs(after)
@@ -136,6 +133,7 @@ def updated(
     elif before.get(elr, 0) > 0 and elr in updates:
         yield from forgotten_elrs(state)
     for name, one in updates.items():
+        # The quorum has it already, and tells it in records of its own.
         if name != KRAFT_VERSION:
             yield FeatureLevelRecord(name=name, feature_level=one.max_version_level)
 

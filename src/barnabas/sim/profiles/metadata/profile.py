@@ -6,17 +6,16 @@ from typing import Final
 
 from barnabas.model.features import LATEST_TESTING, MINIMUM_VERSION
 from barnabas.sim.link import TAIL_FACTOR
-from barnabas.sim.nemesis import Kind, draw_faults
-from barnabas.sim.plan import Operation, Param, Phases, Plan, draw_settings, draw_times
+from barnabas.sim.nemesis import Kind
+from barnabas.sim.plan import Operation, Param, Plan, draw_times
 from barnabas.sim.profile import Mutant, Scene
 from barnabas.sim.profiles.metadata.drive import FIRST, REPLICAS, VITAL
 from barnabas.sim.profiles.metadata.marks import MUST_SEE
 from barnabas.sim.profiles.metadata.mutants import MUTANTS
 from barnabas.sim.profiles.metadata.scene import MetadataScene
 from barnabas.sim.profiles.metadata.writing import KINDS
-from barnabas.sim.profiles.raft.profile import LONELY, draw_core, draw_hosts, draw_strikes
 from barnabas.sim.profiles.raft.profile import PROFILE as QUORUM
-from barnabas.sim.tape import stream
+from barnabas.sim.profiles.raft.profile import draw_plan
 from barnabas.sim.world import Settings, World
 
 # Steps worth striking at: a claim, what a leader begins with, a commit, a snapshot.
@@ -68,44 +67,7 @@ class MetadataProfile:
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan."""
-        source = stream(seed, "plan")
-        settings = draw_settings(source)
-        knobs = draw_knobs(source, settings)
-        hosts = draw_hosts(source, knobs)
-        controllers = [host for host in hosts if host.startswith("n")]
-        election_ms, fetch_ms = knobs["election_ms"], knobs["fetch_ms"]
-        beats = source.choice((20, 40, 80))
-        owed_ms = 20 * (2 * election_ms + fetch_ms) + 60_000 + 60 * 2 * election_ms
-        phases = Phases(
-            boot_ms=60_000 + 40 * (election_ms + fetch_ms),
-            warm_up_ms=election_ms,
-            chaos_ms=beats * (election_ms + fetch_ms) // 2,
-            recovery_ms=owed_ms,
-            quiesce_ms=2 * fetch_ms,
-        )
-        kinds = {
-            name: kind for name, kind in self.kinds.items() if len(hosts) > 1 or name in LONELY
-        }
-        faults = draw_faults(
-            source,
-            kinds,
-            hosts,
-            phases.chaos_ms,
-            mean_gap_ms=phases.chaos_ms // source.choice((4, 10, 25)),
-            moments=MOMENTS,
-        )
-        return Plan(
-            profile=self.name,
-            seed=seed,
-            mutant=mutant,
-            hosts=hosts,
-            settings=settings,
-            phases=phases,
-            faults=(*faults, *draw_strikes(source, hosts, fetch_ms, phases.chaos_ms)),
-            workload=draw_workload(source, knobs, hosts, phases.chaos_ms),
-            knobs=tuple(knobs.items()),
-            core=draw_core(source, knobs, controllers, hosts),
-        )
+        return draw_plan(self.name, seed, mutant, self.kinds, MOMENTS, draw_knobs, draw_workload)
 
     def build(self, world: World, plan: Plan) -> Scene:
         """Start the processes."""

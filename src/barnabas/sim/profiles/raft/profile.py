@@ -1,7 +1,8 @@
 """The ``raft`` profile: plans of quorums, of what is done to them, and of what goes wrong."""
 
 import errno
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from random import Random
 from typing import Final
 
@@ -115,51 +116,64 @@ class RaftProfile:
 
     def plan(self, seed: int, mutant: str) -> Plan:
         """Draw a plan."""
-        source = stream(seed, "plan")
-        settings = draw_settings(source)
-        knobs = draw_knobs(source, settings)
-        hosts = draw_hosts(source, knobs)
-        controllers = [host for host in hosts if host.startswith("n")]
-        election_ms, fetch_ms = knobs["election_ms"], knobs["fetch_ms"]
-        beats = source.choice((20, 40, 80))
-        owed_ms = 20 * (2 * election_ms + fetch_ms) + 60_000 + 60 * 2 * election_ms
-        phases = Phases(
-            boot_ms=60_000 + 40 * (election_ms + fetch_ms),
-            warm_up_ms=election_ms,
-            chaos_ms=beats * (election_ms + fetch_ms) // 2,
-            recovery_ms=owed_ms,
-            quiesce_ms=2 * fetch_ms,
-        )
-        # One machine alone has nobody to be cut off from.
-        kinds = {
-            name: kind for name, kind in self.kinds.items() if len(hosts) > 1 or name in LONELY
-        }
-        faults = draw_faults(
-            source,
-            kinds,
-            hosts,
-            phases.chaos_ms,
-            mean_gap_ms=phases.chaos_ms // source.choice((4, 10, 25)),
-            moments=MOMENTS,
-        )
-        return Plan(
-            profile=self.name,
-            seed=seed,
-            mutant=mutant,
-            hosts=hosts,
-            settings=settings,
-            phases=phases,
-            faults=(*faults, *draw_strikes(source, hosts, fetch_ms, phases.chaos_ms)),
-            workload=draw_workload(source, knobs, hosts, phases.chaos_ms),
-            # Comparing with the specification takes half as long again.  A mutant is to be noticed
-            # by the oracles, and the specification would see it first.
-            knobs=(*knobs.items(), ("traces", int(not mutant and seed % 2 == 0))),
-            core=draw_core(source, knobs, controllers, hosts),
-        )
+        # Comparing with the specification takes half as long again.  A mutant is to be noticed by
+        # the oracles, and the specification would see it first.
+        traces = ("traces", int(not mutant and seed % 2 == 0))
+        plan = draw_plan(self.name, seed, mutant, self.kinds, MOMENTS, draw_knobs, draw_workload)
+        return replace(plan, knobs=(*plan.knobs, traces))
 
     def build(self, world: World, plan: Plan) -> Scene:
         """Start the processes."""
         return RaftScene(world, plan)
+
+
+def draw_plan(
+    profile: str,
+    seed: int,
+    mutant: str,
+    all_kinds: Mapping[str, Kind],
+    moments: Sequence[str],
+    draw_knobs: Callable[[Random, Settings], dict[str, int]],
+    draw_workload: Callable[[Random, Mapping[str, int], Sequence[str], int], tuple[Operation, ...]],
+) -> Plan:
+    """Draw a plan for a quorum and for whatever stands on its log."""
+    source = stream(seed, "plan")
+    settings = draw_settings(source)
+    knobs = draw_knobs(source, settings)
+    hosts = draw_hosts(source, knobs)
+    controllers = [host for host in hosts if host.startswith("n")]
+    election_ms, fetch_ms = knobs["election_ms"], knobs["fetch_ms"]
+    beats = source.choice((20, 40, 80))
+    owed_ms = 20 * (2 * election_ms + fetch_ms) + 60_000 + 60 * 2 * election_ms
+    phases = Phases(
+        boot_ms=60_000 + 40 * (election_ms + fetch_ms),
+        warm_up_ms=election_ms,
+        chaos_ms=beats * (election_ms + fetch_ms) // 2,
+        recovery_ms=owed_ms,
+        quiesce_ms=2 * fetch_ms,
+    )
+    # One machine alone has nobody to be cut off from.
+    kinds = {name: kind for name, kind in all_kinds.items() if len(hosts) > 1 or name in LONELY}
+    faults = draw_faults(
+        source,
+        kinds,
+        hosts,
+        phases.chaos_ms,
+        mean_gap_ms=phases.chaos_ms // source.choice((4, 10, 25)),
+        moments=moments,
+    )
+    return Plan(
+        profile=profile,
+        seed=seed,
+        mutant=mutant,
+        hosts=hosts,
+        settings=settings,
+        phases=phases,
+        faults=(*faults, *draw_strikes(source, hosts, fetch_ms, phases.chaos_ms)),
+        workload=draw_workload(source, knobs, hosts, phases.chaos_ms),
+        knobs=tuple(knobs.items()),
+        core=draw_core(source, knobs, controllers, hosts),
+    )
 
 
 def draw_strikes(
