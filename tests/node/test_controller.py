@@ -8,11 +8,13 @@ from barnabas.model.errors import Misconfigured
 from barnabas.net.peers import Peers
 from barnabas.node.config import node_config
 from barnabas.node.controller import controller_config
+from barnabas.node.format import Wish, format_storage
+from barnabas.node.node import run_node
 from barnabas.runtime.network import Address
 from barnabas.runtime.runtime import Runtime
 from barnabas.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from barnabas.wire.messages.create_topics import CreateTopicsRequest, CreateTopicsResponse
-from tests.node.test_node import LINES, formatted_and_run, told
+from tests.node.test_node import CLUSTER, LINES, formatted_and_run, silent, told
 from tests.sim.worlds import world_of
 
 LIMIT_MS = 60_000
@@ -65,3 +67,31 @@ def test_a_cluster_begins_with_what_its_first_controller_was_formatted_with() ->
         # There is no broker yet that could hold it.
         assert created.topics[0].error_code == 38
         assert registered
+
+
+def test_a_leader_hears_its_followers_while_they_make_themselves_known() -> None:
+    places = ",".join(f"{each}@n{each}:9093" for each in (1, 2, 3))
+
+    async def live(runtime: Runtime) -> None:
+        host = runtime.tasks.name.partition(".")[0]
+        config = node_config(
+            {name: text for name, text in LINES.items() if "bootstrap" not in name}
+            | {
+                "node.id": host[1:],
+                "listeners": f"CONTROLLER://{host}:9093",
+                "controller.quorum.voters": places,
+            }
+        )
+        wish = Wish(CLUSTER, ignore_formatted=True)
+        await format_storage(runtime.disk, runtime.clock, runtime.entropy, config, wish, silent)
+        await run_node(runtime, config)
+
+    with world_of("n1", "n2", "n3") as world:
+        leads: list[int] = []
+        world.on("raft.leads", lambda _: leads.append(world.now_ms))
+        for host in ("n1", "n2", "n3"):
+            world.start(host, live)
+        assert world.run_until(lambda: bool(leads), LIMIT_MS), world.story[-1]
+        world.run_ms(20_000)
+        assert len(leads) == 1, leads
+        assert all(process.death is None for process in world.processes)

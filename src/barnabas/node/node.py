@@ -15,6 +15,7 @@ from contextlib import AsyncExitStack
 from typing import Final
 
 from barnabas.model.ids import uuid_text
+from barnabas.net.peers import Peers
 from barnabas.node.broker import open_broker
 from barnabas.node.config import NodeConfig
 from barnabas.node.controller import mind_of, presence
@@ -68,12 +69,14 @@ async def run_node(runtime: Runtime, config: NodeConfig) -> None:
             ",".join(str(server.address) for server in member.servers),
         )
         metadata = await follow(runtime, member.quorum, config)
+        # A connection of its own: what a leader registers waits for its followers' fetches, which
+        # must not wait behind the registration in turn.
+        peers = Peers(runtime, f"presence-{config.node_id}")
+        ending.push_async_callback(peers.close)
         ending.push_async_callback(metadata.stop)
         ending.push_async_callback(member.close, HANDOVER_MS)
         if config.is_controller:
-            await metadata.install(
-                presence(runtime, config, raft.endpoints, member.quorum, member.peers)
-            )
+            await metadata.install(presence(runtime, config, raft.endpoints, member.quorum, peers))
         if config.is_broker:
             role = await open_broker(
                 runtime, config, identity.cluster_id, directories, member.quorum, metadata
